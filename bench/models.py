@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The OpenTVM authors
+"""Latency of every model here and on onnxruntime, interleaved on one machine, as ratios.
+
+    ./dev bench models [--only NAME ...] [--threads 1 2] [--rounds 7] [--seconds 0.4]
+
+Each engine runs in a process of its own. For each model and thread count both are loaded first, then
+timed in turn: ROUNDS rounds of about SECONDS each. Writes out/bench/models.json and .html.
+"""
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+import common
+import numpy as np
+from page import write_page
+
+ROOT = os.path.dirname(common.HERE)
+ENGINES = ("onnxruntime", "opentvm")
+KIND = {"onnxruntime": "ort", "opentvm": "tvm"}
+NAMES = {
+    "synthetic_models.py": [
+        "mlp_b1",
+        "mlp_b64",
+        "mobilenetv2",
+        "resnet50",
+        "yolov8n",
+        "bert_base",
+        "gpt2_prefill128",
+        "gpt2_decode",
+    ],
+    "real_models.py": ["ppocr_det", "ppocr_rec", "ppocr_cls", "magika", "silero_vad", "minilm"],
+}
+
+
+def make_models(folder, cache):
+    """Write the models that are missing; real ones come out of wheels, downloaded by name."""
+    os.makedirs(folder, exist_ok=True)
+    for script, names in NAMES.items():
+        missing = [n for n in names if not os.path.exists(os.path.join(folder, n + ".npz"))]
+        if missing:
+            print(f"making {', '.join(missing)}", file=sys.stderr, flush=True)
+            extra = ["--only", *missing] if script.startswith("synthetic") else ["--cache", cache]
+            argv = [sys.executable, os.path.join(common.HERE, script), "--out", folder, *extra]
+            subprocess.run(argv, check=True, stdout=sys.stderr)
+
+
+def difference(reference, other):
+    """Worst error over all outputs, relative to each output's largest magnitude.
+
+    Integer outputs must be equal; a missing output or another shape is an infinite error.
+    """
+    worst = 0.0
+    with np.load(reference) as x, np.load(other) as y:
+        for k in x.files:
+            if k not in y.files or x[k].shape != y[k].shape:
+                return math.inf
+            if not np.issubdtype(x[k].dtype, np.floating):
+                worst = max(worst, 0.0 if np.array_equal(x[k], y[k]) else math.inf)
+                continue
+            p, q = x[k].astype(np.float64), y[k].astype(np.float64)
+            if p.size:
+                worst = max(worst, float(np.abs(p - q).max() / (np.abs(p).max() + 1e-9)))
+    return worst
+
+
+def measure(name, threads, a, scratch):
+    model = os.path.join(a.models, name + ".onnx")
+    workers, row = [], {"model": name, "threads": threads, "engines": {}}
+    for engine in ENGINES:
+        save = os.path.join(scratch, engine + ".npz")
+        argv = [sys.executable, os.path.join(common.HERE, "model_worker.py"), KIND[engine], model]
+        argv += [model[:-5] + ".npz", str(threads), f"save={save}"]
+        w = common.Worker(engine, argv, threads, a.timeout)
+        row["engines"][engine] = w.state
+        if w.state["event"] == "ready":
+            workers.append(w)
+        else:
+            w.close()
+            print(f"  {engine}: {w.state['error'][-500:]}", file=sys.stderr, flush=True)
+    if len(workers) == len(ENGINES):
+        row["error"] = difference(*(os.path.join(scratch, e + ".npz") for e in ENGINES))
+    times = common.interleave(workers, a.rounds, a.seconds)
+    for w in workers:
+        row["engines"][w.name]["time"] = common.summary(times[w.name])
+        w.close()
+    medians = [(row["engines"][e].get("time") or {}).get("median") for e in ENGINES]
+    row["ratio"] = medians[1] / medians[0] if all(medians) else None
+    return row
+
+
+def report(data, out):
+    head = ["model", "threads", *ENGINES, "ratio", "compile", "error", "peak MiB"]
+    rows = []
+    for r in data["rows"]:
+        ours = r["engines"]["opentvm"]
+        times = [(r["engines"][e].get("time") or {}).get("median") for e in ENGINES]
+        cost = ours.get("cost", {})
+        rows.append(
+            [
+                r["model"],
+                r["threads"],
+                *(common.fmt(t) for t in times),
+                f"{r['ratio']:.2f}" if r["ratio"] else "fails",
+                common.fmt(cost.get("import_model", 0) + cost.get("compile", 0)) if cost else "-",
+                f"{r['error']:.1e}" if "error" in r else "-",
+                f"{ours['peak']:.0f}" if "peak" in ours else "-",
+            ]
+        )
+    text = common.table(head, rows)
+    ratios = [r["ratio"] for r in data["rows"] if r["ratio"]]
+    if ratios:
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        text += (
+            f"\n\nGeometric mean of the ratios to onnxruntime: {mean:.3f} over {len(ratios)} rows"
+        )
+    print(text)
+    note = json.dumps(data["machine"])
+    write_page(out + ".html", "Models against onnxruntime", [("Latency", head, rows)], note)
+
+
+def main():
+    ap = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    everything = [n for names in NAMES.values() for n in names]
+    ap.add_argument("--only", nargs="*", choices=everything, default=everything)
+    ap.add_argument("--threads", type=int, nargs="*", default=[1, 2])
+    ap.add_argument("--rounds", type=int, default=7)
+    ap.add_argument("--seconds", type=float, default=0.4)
+    ap.add_argument("--timeout", type=float, default=600)
+    ap.add_argument("--models", default=os.path.join(ROOT, "out", "models"))
+    ap.add_argument("--cache", default=os.path.join(ROOT, ".cache", "wheels"))
+    ap.add_argument("--out", default=os.path.join(ROOT, "out", "bench", "models"))
+    a = ap.parse_args()
+    make_models(a.models, a.cache)
+    os.makedirs(os.path.dirname(a.out), exist_ok=True)
+    common.raise_priority()
+    data = {"machine": common.machine(), "rows": []}
+    for name in a.only:
+        for threads in a.threads:
+            print(f"{name}, {threads} thread(s)", file=sys.stderr, flush=True)
+            with tempfile.TemporaryDirectory() as scratch:
+                data["rows"].append(measure(name, threads, a, scratch))
+            common.save(a.out + ".json", data)
+    report(data, a.out)
+
+
+if __name__ == "__main__":
+    main()
