@@ -38,10 +38,15 @@ NAMES = {
 }
 
 
-def make_models(folder, cache):
-    """Write the models that are missing; real ones come out of wheels, downloaded by name."""
+def make_models(folder, cache, only=None):
+    """Write the models that are missing; real ones come out of wheels, downloaded by name.
+
+    `only` names the script whose models are wanted; by default all are.
+    """
     os.makedirs(folder, exist_ok=True)
     for script, names in NAMES.items():
+        if only not in (None, script):
+            continue
         missing = [n for n in names if not os.path.exists(os.path.join(folder, n + ".npz"))]
         if missing:
             print(f"making {', '.join(missing)}", file=sys.stderr, flush=True)

@@ -24,7 +24,7 @@ using tvm::VarNode;
 /// A constant tensor; a scalar is a tensor of rank 0.
 class ConstantNode : public ExprNode {
  public:
-  ffi::Tensor data = ffi::Tensor(ffi::UnsafeInit());
+  ffi::Tensor data;
 
   bool is_scalar() const { return data.ndim() == 0; }
   static void RegisterReflection();
@@ -35,7 +35,7 @@ class Constant : public Expr {
   /// The type defaults to the tensor's own shape and element type.
   TVM_DLL explicit Constant(ffi::Tensor data, Optional<Type> ty = std::nullopt,
                             Span span = Span());
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Constant, Expr, ConstantNode);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Constant, Expr, ConstantNode);
 };
 
 /// A shape value with the given int64 dimensions.
@@ -48,7 +48,7 @@ class ShapeExprNode : public ExprNode {
 class ShapeExpr : public Expr {
  public:
   TVM_DLL explicit ShapeExpr(Array<PrimExpr> values, Span span = Span());
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(ShapeExpr, Expr, ShapeExprNode);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(ShapeExpr, Expr, ShapeExprNode);
 };
 
 class StringImmNode : public ExprNode {
@@ -60,7 +60,7 @@ class StringImmNode : public ExprNode {
 class StringImm : public Expr {
  public:
   TVM_DLL explicit StringImm(String value, Span span = Span());
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(StringImm, Expr, StringImmNode);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(StringImm, Expr, StringImmNode);
 };
 
 class DataTypeImmNode : public ExprNode {
@@ -72,7 +72,7 @@ class DataTypeImmNode : public ExprNode {
 class DataTypeImm : public Expr {
  public:
   TVM_DLL explicit DataTypeImm(DataType value, Span span = Span());
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(DataTypeImm, Expr, DataTypeImmNode);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(DataTypeImm, Expr, DataTypeImmNode);
 };
 
 class TupleNode : public ExprNode {
@@ -84,7 +84,7 @@ class TupleNode : public ExprNode {
 class Tuple : public Expr {
  public:
   TVM_DLL explicit Tuple(Array<Expr> fields, Span span = Span());
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Tuple, Expr, TupleNode);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Tuple, Expr, TupleNode);
 };
 
 class TupleGetItemNode : public ExprNode {
@@ -98,7 +98,7 @@ class TupleGetItem : public Expr {
  public:
   /// ValueError when the index is negative or, for a known tuple type, too large.
   TVM_DLL TupleGetItem(Expr tuple, int index, Span span = Span());
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(TupleGetItem, Expr, TupleGetItemNode);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(TupleGetItem, Expr, TupleGetItemNode);
 };
 
 /// A variable visible only in its dataflow block.
@@ -110,13 +110,13 @@ class DataflowVarNode : public VarNode {
 class DataflowVar : public Var {
  public:
   TVM_DLL explicit DataflowVar(String name, Optional<Type> ty = std::nullopt, Span span = Span());
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(DataflowVar, Var, DataflowVarNode);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(DataflowVar, Var, DataflowVarNode);
 };
 
 class BindingNode : public ffi::Object {
  public:
   mutable Span span;
-  Var var{ffi::UnsafeInit()};
+  Var var;
   static void RegisterReflection();
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
   static constexpr uint32_t _type_child_slots = 4;
@@ -124,7 +124,7 @@ class BindingNode : public ffi::Object {
 };
 class Binding : public ffi::ObjectRef {
  public:
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Binding, ffi::ObjectRef, BindingNode);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Binding, ffi::ObjectRef, BindingNode);
 };
 
 class VarBindingNode : public BindingNode {
@@ -136,7 +136,7 @@ class VarBindingNode : public BindingNode {
 class VarBinding : public Binding {
  public:
   TVM_DLL VarBinding(Var var, Expr value, Span span = Span());
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(VarBinding, Binding, VarBindingNode);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(VarBinding, Binding, VarBindingNode);
 };
 
 /// Checks at run time that `value` is of type `ty`, defining the bare symbolic variables in it.
@@ -150,7 +150,7 @@ class MatchCastNode : public BindingNode {
 class MatchCast : public Binding {
  public:
   TVM_DLL MatchCast(Var var, Expr value, Type ty, Span span = Span());
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(MatchCast, Binding, MatchCastNode);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(MatchCast, Binding, MatchCastNode);
 };
 
 class BindingBlockNode : public ffi::Object {
@@ -165,7 +165,7 @@ class BindingBlockNode : public ffi::Object {
 class BindingBlock : public ffi::ObjectRef {
  public:
   TVM_DLL explicit BindingBlock(Array<Binding> bindings, Span span = Span());
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(BindingBlock, ffi::ObjectRef, BindingBlockNode);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(BindingBlock, ffi::ObjectRef, BindingBlockNode);
 };
 
 /// Bindings without control flow or side effects.
@@ -178,7 +178,7 @@ class DataflowBlockNode : public BindingBlockNode {
 class DataflowBlock : public BindingBlock {
  public:
   TVM_DLL explicit DataflowBlock(Array<Binding> bindings, Span span = Span());
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(DataflowBlock, BindingBlock, DataflowBlockNode);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(DataflowBlock, BindingBlock, DataflowBlockNode);
 };
 
 /// Blocks in order, then a result that may use what they bound.
@@ -194,27 +194,27 @@ class SeqExpr : public Expr {
   TVM_DLL SeqExpr(Array<BindingBlock> blocks, Expr body, Span span = Span());
   /// Any expression as a SeqExpr: itself, or a sequence without bindings.
   TVM_DLL static SeqExpr Wrap(Expr body);
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(SeqExpr, Expr, SeqExprNode);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(SeqExpr, Expr, SeqExprNode);
 };
 
 class IfNode : public ExprNode {
  public:
   Expr cond;
-  SeqExpr true_branch{ffi::UnsafeInit()};
-  SeqExpr false_branch{ffi::UnsafeInit()};
+  SeqExpr true_branch;
+  SeqExpr false_branch;
   static void RegisterReflection();
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("relax.expr.If", IfNode, ExprNode);
 };
 class If : public Expr {
  public:
   TVM_DLL If(Expr cond, Expr true_branch, Expr false_branch, Span span = Span());
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(If, Expr, IfNode);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(If, Expr, IfNode);
 };
 
 class FunctionNode : public BaseFuncNode {
  public:
   Array<Var> params;
-  SeqExpr body{ffi::UnsafeInit()};
+  SeqExpr body;
   Type ret_ty;
   bool is_pure = true;
   static void RegisterReflection();
@@ -229,7 +229,7 @@ class Function : public BaseFunc {
   /// Declaration without a body, for GlobalVar types and recursion.
   TVM_DLL static Function CreateEmpty(Array<Var> params, Type ret_ty, bool is_pure = true,
                                       DictAttrs attrs = DictAttrs(), Span span = Span());
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Function, BaseFunc, FunctionNode);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Function, BaseFunc, FunctionNode);
 };
 
 class ExternFuncNode : public BaseFuncNode {
@@ -243,7 +243,7 @@ class ExternFunc : public BaseFunc {
   /// The default type is opaque and impure, its result taken from the call's `ty_args`.
   TVM_DLL explicit ExternFunc(String global_symbol, Optional<Type> ty = std::nullopt,
                               Span span = Span());
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(ExternFunc, BaseFunc, ExternFuncNode);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(ExternFunc, BaseFunc, ExternFuncNode);
 };
 
 /// Function attributes of the graph level.

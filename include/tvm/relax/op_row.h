@@ -42,13 +42,14 @@ enum class LayoutRule : int {
   kConcat = 5,     ///< tuple operand, attribute `axis`
 };
 
+struct OpRow;
 struct LowerArgs;
 /// Type of the call's result; throws TypeError or ValueError for a wrong call.
 using FInferType = Type (*)(const Call& call, const BlockBuilder& ctx);
 /// The operator as tensor expressions of its operands (tuple operands spliced), one per output.
 using FLower = void (*)(LowerArgs& args);
 /// Completes the attributes after they were set from arguments (expands paddings, defaults).
-using FPrepare = Expr (*)(Array<Expr> args, ObjectRef attrs, const struct OpRow& row);
+using FPrepare = Expr (*)(Array<Expr> args, Attrs attrs, const OpRow& row);
 
 struct OpRow {
   /// Name without the prefix `relax.`, e.g. `nn.conv2d`.

@@ -9,8 +9,8 @@
 #include <tvm/ffi/optional.h>
 #include <tvm/ir/env_func.h>
 #include <tvm/ir/expr.h>
-#include <tvm/ir/global_info.h>
 #include <tvm/ir/type.h>
+#include <tvm/ir/global_info.h>
 #include <tvm/relax/fwd.h>
 
 namespace tvm {
@@ -51,7 +51,7 @@ class ShapeType : public Type {
   /// Known dimensions; integer literals become int64. InternalError for other dtypes.
   TVM_DLL explicit ShapeType(Array<PrimExpr> values, Span span = Span());
   TVM_DLL explicit ShapeType(int ndim, Span span = Span());
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(ShapeType, Type, ShapeTypeNode);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(ShapeType, Type, ShapeTypeNode);
 };
 
 /// A tensor: shape (a ShapeExpr or a variable of ShapeType), element type, virtual device, rank.
@@ -84,7 +84,7 @@ class TensorType : public Type {
   /// Tensor with the given dimensions (they become a ShapeExpr).
   TVM_DLL TensorType(Array<PrimExpr> shape, DataType dtype,
                      Optional<VDevice> vdevice = std::nullopt);
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(TensorType, Type, TensorTypeNode);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(TensorType, Type, TensorTypeNode);
 };
 
 /// Computes the return type of an opaque function from the call.
@@ -110,7 +110,7 @@ class FuncType : public Type {
                                      Span span = Span());
   /// Function about whose parameters nothing is known; result of type `ret` (default Any).
   TVM_DLL static FuncType OpaqueFunc(Type ret, bool purity = false, Span span = Span());
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(FuncType, Type, FuncTypeNode);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(FuncType, Type, FuncTypeNode);
 };
 
 /// The type of a packed runtime function.
@@ -134,9 +134,6 @@ const T* GetTypeAs(const Expr& expr) {
 TVM_DLL bool IsTypeMissing(const Expr& expr);
 /// Set the type of an expression that has none yet; an error if it has another one.
 TVM_DLL void UpdateType(const Expr& expr, const Type& ty);
-/// The void result: a tuple type without fields.
-TVM_DLL Type VoidType();
-TVM_DLL bool IsVoidType(const Type& ty);
 
 }  // namespace relax
 }  // namespace tvm

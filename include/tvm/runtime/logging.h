@@ -62,6 +62,13 @@
 #endif
 #endif
 
+/// Raises an error with exactly the streamed message, without the text of the condition: for errors
+/// that the user is to read.
+#define TVM_REQUIRE(cond, ErrorKind)       \
+  if (__builtin_expect(!!(cond), 1)) {     \
+  } else /* NOLINT(*) */                   \
+    TVM_FFI_THROW(ErrorKind)
+
 // ---- logs ------------------------------------------------------------------------------------
 #define TVM_LOG_LEVEL_DEBUG 0
 #define TVM_LOG_LEVEL_INFO 1
@@ -91,9 +98,11 @@
 #if TVM_LOG_DEBUG
 #define TVM_LOG_DLOG_ENABLED ::tvm::runtime::detail::DebugLoggingEnabled()
 #define TVM_LOG_VLOG_ENABLED(level) ::tvm::runtime::detail::VerboseLoggingEnabled(__FILE__, level)
-#define VLOG_CONTEXT                                              \
-  ::tvm::runtime::detail::ThreadLocalVLogContext vlog_context_##__LINE__; \
-  vlog_context_##__LINE__.stream()
+#define TVM_LOG_CONCAT_(a, b) a##b
+#define TVM_LOG_CONCAT(a, b) TVM_LOG_CONCAT_(a, b)
+#define VLOG_CONTEXT                                                                   \
+  ::tvm::runtime::detail::ThreadLocalVLogContext TVM_LOG_CONCAT(vlog_context_, __LINE__); \
+  TVM_LOG_CONCAT(vlog_context_, __LINE__).stream()
 #else
 #define TVM_LOG_DLOG_ENABLED false
 #define TVM_LOG_VLOG_ENABLED(level) false

@@ -39,6 +39,10 @@ TVM_DLL ffi::Array<ffi::Array<BufferRegion>> GetSBlockAccessRegion(
 TVM_DLL ffi::Array<ffi::Array<BufferRegion>> GetSBlockReadWriteRegion(
     const SBlock& block, const ffi::Map<Var, Buffer>& buffer_var_map = {});
 
+/// `block` with reads and writes as detected; a reduction's reads of its own accumulators are left
+/// out.
+TVM_DLL SBlock WithDetectedRegions(SBlock block);
+
 /// For each buffer accessed in `func`, the innermost loop or block holding all its accesses; null
 /// when that is the function.
 TVM_DLL ffi::Map<Buffer, ffi::Optional<Stmt>> DetectBufferAccessLCA(const PrimFunc& func);

@@ -146,8 +146,6 @@ TVM_DLL Expr CallBuiltinTyped(Type type, const Op& op, ffi::Array<Expr> args);
 TVM_DLL Type HandleType();
 /// The type of a call that yields nothing.
 TVM_DLL Type VoidTy();
-/// Data pointer of `buffer`, typed by its element type and scope.
-TVM_DLL Expr BufferData(const Buffer& buffer);
 /// Address of one element.
 TVM_DLL Expr AddressOf(const Buffer& buffer, ffi::Array<PrimExpr> indices);
 /// Field `kind` of element `index` of the struct array behind `handle`.

@@ -60,6 +60,12 @@ class TensorIntrin : public ffi::ObjectRef {
 
 namespace attr {
 
+using tvm::attr::kCallingConv;
+using tvm::attr::kGlobalSymbol;
+using tvm::attr::kNumInputs;
+using tvm::attr::kSTir;
+using tvm::attr::kTarget;
+
 inline constexpr const char* kNoAlias = "tirx.noalias";
 inline constexpr const char* kIsEntryFunc = "tirx.is_entry_func";
 inline constexpr const char* kIsGlobalFunc = "tirx.is_global_func";

@@ -26,12 +26,12 @@ class IndexMapNode : public ffi::Object {
 
   /// The final indices for the given initial ones, simplified.
   TVM_DLL ffi::Array<PrimExpr> MapIndices(const ffi::Array<PrimExpr>& indices,
-                                          arith::Analyzer* analyzer) const;
+                                          const arith::Analyzer& analyzer) const;
   TVM_DLL ffi::Array<Range> MapRanges(const ffi::Array<Range>& ranges,
-                                      arith::Analyzer* analyzer) const;
+                                      const arith::Analyzer& analyzer) const;
   /// The extents that hold every mapped index of a buffer of `shape`.
   TVM_DLL ffi::Array<PrimExpr> MapShape(const ffi::Array<PrimExpr>& shape,
-                                        arith::Analyzer* analyzer) const;
+                                        const arith::Analyzer& analyzer) const;
 };
 
 class IndexMap : public ffi::ObjectRef {
@@ -43,10 +43,10 @@ class IndexMap : public ffi::ObjectRef {
       ffi::Optional<IndexMap> inverse_index_map = std::nullopt,
       DataType index_dtype = DataType::Int(64));
   /// The inverse over `initial_ranges`; ValueError unless the map is bijective there.
-  TVM_DLL IndexMap Inverse(ffi::Array<Range> initial_ranges, arith::Analyzer* analyzer) const;
+  TVM_DLL IndexMap Inverse(ffi::Array<Range> initial_ranges, const arith::Analyzer& analyzer) const;
   /// The inverse, with the predicate that holds on indices introduced as padding.
   TVM_DLL std::pair<IndexMap, PrimExpr> NonSurjectiveInverse(ffi::Array<Range> initial_ranges,
-                                                             arith::Analyzer* analyzer) const;
+                                                             const arith::Analyzer& analyzer) const;
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(IndexMap, ffi::ObjectRef, IndexMapNode);
 };
 

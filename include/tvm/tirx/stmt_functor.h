@@ -14,6 +14,7 @@
 #include <tvm/tirx/tile_primitive.h>
 
 #include <functional>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -66,6 +67,7 @@ class StmtFunctor<R(const Stmt& stmt, Args... args)> {
   }
 
   virtual R VisitStmt(const Stmt& stmt, Args... args) {
+    CheckStackDepth();
     const auto* node = static_cast<const StmtNode*>(stmt.get());
     switch (StmtClassOf(node)) {
 #define TVM_TIRX_STMT_CASE(Name) \
@@ -88,7 +90,7 @@ class StmtFunctor<R(const Stmt& stmt, Args... args)> {
 
   virtual R VisitStmtDefault_(const ffi::Object* op, Args...) {
     TVM_FFI_THROW(InternalError) << "no visitor for statement "
-                                 << (op == nullptr ? ffi::String("null") : op->GetTypeKey());
+                                 << (op == nullptr ? std::string("null") : std::string(op->GetTypeKey()));
     TVM_FFI_UNREACHABLE();
   }
 };
@@ -172,6 +174,7 @@ class TVM_DLL StmtExprMutator : public StmtMutator, public ExprMutator {
   using StmtMutator::operator();
 
  protected:
+  using StmtMutator::VisitPrimExpr;
   using ExprMutator::VisitExpr_;
   using StmtMutator::VisitStmt;
   using StmtMutator::VisitStmt_;

@@ -155,7 +155,7 @@ class NativeFunctionView<R(A...)> {
     }
     data_ = TVMFFIAny{};
     data_.type_index = kTVMFFIFunction;
-    data_.v_obj = reinterpret_cast<TVMFFIObject*>(const_cast<Object*>(function.get()));
+    data_.v_obj = detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(function);
   }
 
   FNative Native() const { return reinterpret_cast<FNative>(data_.v_ptr); }

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The OpenTVM authors
+"""Directories that may hold native files. Kept tiny: every import of the package runs it."""
+
+import os
+import sys
+
+# Tells this package apart from others that import under the same name.
+DISTRIBUTION = "opentvm-ffi"
+
+PACKAGE = os.path.dirname(os.path.abspath(__file__))
+
+
+def dev_root() -> str | None:
+    """Root of the source tree this package lies in, or None when installed."""
+    ffi = os.path.dirname(os.path.dirname(PACKAGE))
+    if os.path.isfile(os.path.join(ffi, "include", "tvm", "ffi", "c_api.h")):
+        return os.path.dirname(ffi)
+    return None
+
+
+def library_dirs() -> list[str]:
+    """Directories searched for native libraries, first match wins."""
+    dirs = []
+    override = os.environ.get("TVM_LIBRARY_PATH")
+    if override:
+        dirs.append(override)
+    dirs.append(os.path.join(PACKAGE, "lib"))
+    root = dev_root()
+    if root is not None:
+        dirs.append(os.path.join(root, "build", "lib"))
+        dirs.append(os.path.join(root, "ffi", "build", "lib"))
+        dirs.append(os.path.join(root, "lib"))
+    return dirs
+
+
+def library_name(target: str) -> str:
+    """File name of a shared library on this platform."""
+    if sys.platform == "darwin":
+        return f"lib{target}.dylib"
+    if sys.platform == "win32":
+        return f"{target}.dll"
+    return f"lib{target}.so"

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The OpenTVM authors
+"""Containers: immutable Array and Map, mutable List and Dict."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import (
+    ItemsView,
+    KeysView,
+    Mapping,
+    MutableMapping,
+    MutableSequence,
+    Sequence,
+    ValuesView,
+)
+from types import GenericAlias
+
+from . import _ffi_api, core
+from .registry import register_object
+
+MISSING = _ffi_api.GetInvalidObject()
+
+
+class _Sequence(core.CContainerBase):
+    """What Array and List share."""
+
+    __class_getitem__ = classmethod(GenericAlias)
+
+    def __len__(self):
+        return core._seq_size(self)
+
+    def __bool__(self):
+        return core._seq_size(self) != 0
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return core._seq_slice(self, *index.indices(core._seq_size(self)))
+        return core._seq_item(self, operator.index(index))
+
+    def __iter__(self):
+        index = 0
+        while index < core._seq_size(self):
+            yield core._seq_item(self, index)
+            index += 1
+
+    def __eq__(self, other):
+        if self is other:
+            return True
+        if isinstance(other, _Sequence):
+            if type(self) is type(other):
+                return _ffi_api.RecursiveEq(self, other)
+        elif not isinstance(other, (list, tuple)):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other))
+
+    def __ne__(self, other):
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
+    def __hash__(self):
+        return _ffi_api.RecursiveHash(self)
+
+    def __add__(self, other):
+        if not isinstance(other, (_Sequence, list, tuple)):
+            return NotImplemented
+        return type(self)([*self, *other])
+
+    def __radd__(self, other):
+        if not isinstance(other, (_Sequence, list, tuple)):
+            return NotImplemented
+        return type(self)([*other, *self])
+
+
+@register_object("ffi.Array")
+class Array(_Sequence, Sequence):
+    """Immutable sequence; slices give plain lists.
+
+    Args:
+        input_list: Iterable of values.
+    """
+
+    def __init__(self, input_list=()):
+        self.__init_handle_by_constructor__(_ffi_api.Array, *input_list)
+
+    def __contains__(self, value):
+        return _ffi_api.ArrayContains(self, value)
+
+
+@register_object("ffi.List")
+class List(_Sequence, MutableSequence):
+    """Mutable sequence, shared by everyone who holds it.
+
+    Args:
+        input_list: Iterable of values.
+    """
+
+    def __init__(self, input_list=()):
+        self.__init_handle_by_constructor__(_ffi_api.List, *input_list)
+
+    def __contains__(self, value):
+        return _ffi_api.ListContains(self, value)
+
+    def _position(self, index) -> int:
+        index = operator.index(index)
+        size = len(self)
+        if not -size <= index < size:
+            raise IndexError(f"Index out of range. size: {size}, got index {index}")
+        return index + size if index < 0 else index
+
+    def __setitem__(self, index, value):
+        if not isinstance(index, slice):
+            _ffi_api.ListSetItem(self, self._position(index), value)
+            return
+        start, stop, step = index.indices(len(self))
+        values = list(value)
+        if step == 1:
+            replacement = values if isinstance(value, _Sequence) is False else list(value)
+            _ffi_api.ListReplaceSlice(self, start, max(start, stop), List(replacement))
+            return
+        positions = range(start, stop, step)
+        if len(positions) != len(values):
+            raise ValueError(
+                f"attempt to assign sequence of size {len(values)} to extended slice of size "
+                f"{len(positions)}"
+            )
+        for position, item in zip(positions, values):
+            _ffi_api.ListSetItem(self, position, item)
+
+    def __delitem__(self, index):
+        if not isinstance(index, slice):
+            _ffi_api.ListErase(self, self._position(index))
+            return
+        start, stop, step = index.indices(len(self))
+        if step == 1:
+            _ffi_api.ListEraseRange(self, start, max(start, stop))
+            return
+        for position in sorted(range(start, stop, step), reverse=True):
+            _ffi_api.ListErase(self, position)
+
+    def insert(self, index, value):
+        """Insert `value` before `index`."""
+        size = len(self)
+        index = operator.index(index)
+        index = max(index + size, 0) if index < 0 else min(index, size)
+        _ffi_api.ListInsert(self, index, value)
+
+    def append(self, value):
+        """Add `value` at the end."""
+        _ffi_api.ListAppend(self, value)
+
+    def extend(self, values):
+        """Add all `values` at the end."""
+        size = len(self)
+        _ffi_api.ListReplaceSlice(self, size, size, List(values))
+
+    def __iadd__(self, values):
+        self.extend(values)
+        return self
+
+    def pop(self, index=-1):
+        """Remove and return one element."""
+        if not len(self):
+            raise IndexError("pop from empty list")
+        return _ffi_api.ListPop(self, self._position(index))
+
+    def clear(self):
+        """Remove all elements."""
+        _ffi_api.ListClear(self)
+
+    def reverse(self):
+        """Reverse in place."""
+        _ffi_api.ListReverse(self)
+
+
+class _Keys(KeysView):
+    def __iter__(self):
+        return self._mapping._iterate(0)
+
+
+class _Values(ValuesView):
+    def __iter__(self):
+        return self._mapping._iterate(1)
+
+
+class _Items(ItemsView):
+    def __iter__(self):
+        return self._mapping._iterate(2)
+
+
+class _Mapping(core.CContainerBase):
+    """What Map and Dict share."""
+
+    __class_getitem__ = classmethod(GenericAlias)
+
+    def __len__(self):
+        return self._size(self)
+
+    def __bool__(self):
+        return self._size(self) != 0
+
+    def __contains__(self, key):
+        return self._count(self, key) != 0
+
+    def __getitem__(self, key):
+        found = self._get_or_missing(self, key)
+        if isinstance(found, core.CObject) and MISSING.same_as(found):
+            raise KeyError(key)
+        return found
+
+    def get(self, key, default=None):
+        """Value of `key`, or `default`."""
+        found = self._get_or_missing(self, key)
+        if isinstance(found, core.CObject) and MISSING.same_as(found):
+            return default
+        return found
+
+    def _iterate(self, what):
+        """Yield keys (0), values (1) or pairs (2); iterating over a changing Dict is an error."""
+        size = self._size(self)
+        if size == 0:
+            return
+        cursor = self._functor(self)
+        while True:
+            yield cursor(what) if what != 2 else (cursor(0), cursor(1))
+            if self._size(self) != size:
+                raise RuntimeError("dictionary changed size during iteration")
+            if not cursor(2):
+                return
+
+    def __iter__(self):
+        return self._iterate(0)
+
+    def __reversed__(self):
+        return reversed(list(self._iterate(0)))
+
+    def keys(self):
+        """View of the keys."""
+        return _Keys(self)
+
+    def values(self):
+        """View of the values."""
+        return _Values(self)
+
+    def items(self):
+        """View of the pairs."""
+        return _Items(self)
+
+    def __eq__(self, other):
+        if self is other:
+            return True
+        if not isinstance(other, _Mapping):
+            return NotImplemented
+        if type(self) is type(other):
+            return _ffi_api.RecursiveEq(self, other)
+        if len(self) != len(other):
+            return False
+        return all(key in other and other[key] == value for key, value in self.items())
+
+    def __ne__(self, other):
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
+    def __hash__(self):
+        return _ffi_api.RecursiveHash(self)
+
+
+def _flatten(mapping):
+    """Alternating keys and values of a mapping or of pairs."""
+    items = mapping.items() if hasattr(mapping, "items") else mapping
+    return [part for key, value in items for part in (key, value)]
+
+
+@register_object("ffi.Map")
+class Map(_Mapping, Mapping):
+    """Immutable mapping in insertion order.
+
+    Args:
+        input_dict: Mapping, or iterable of pairs.
+    """
+
+    _size = staticmethod(_ffi_api.MapSize)
+    _count = staticmethod(_ffi_api.MapCount)
+    _get_or_missing = staticmethod(_ffi_api.MapGetItemOrMissing)
+    _functor = staticmethod(_ffi_api.MapForwardIterFunctor)
+
+    def __init__(self, input_dict=()):
+        self.__init_handle_by_constructor__(_ffi_api.Map, *_flatten(input_dict))
+
+
+@register_object("ffi.Dict")
+class Dict(_Mapping, MutableMapping):
+    """Mutable mapping, shared by everyone who holds it.
+
+    Args:
+        input_dict: Mapping, or iterable of pairs.
+    """
+
+    _size = staticmethod(_ffi_api.DictSize)
+    _count = staticmethod(_ffi_api.DictCount)
+    _get_or_missing = staticmethod(_ffi_api.DictGetItemOrMissing)
+    _functor = staticmethod(_ffi_api.DictForwardIterFunctor)
+
+    def __init__(self, input_dict=()):
+        self.__init_handle_by_constructor__(_ffi_api.Dict, *_flatten(input_dict))
+
+    def __setitem__(self, key, value):
+        _ffi_api.DictSetItem(self, key, value)
+
+    def __delitem__(self, key):
+        if key not in self:
+            raise KeyError(key)
+        _ffi_api.DictErase(self, key)
+
+    def pop(self, key, *default):
+        """Remove a key and return its value."""
+        if len(default) > 1:
+            raise TypeError(f"pop expected at most 2 arguments, got {1 + len(default)}")
+        if key not in self:
+            if default:
+                return default[0]
+            raise KeyError(key)
+        value = self[key]
+        _ffi_api.DictErase(self, key)
+        return value
+
+    def clear(self):
+        """Remove all entries."""
+        _ffi_api.DictClear(self)
+
+
+__all__ = ["Array", "Dict", "List", "Map"]

@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+
+/// Hot path between CPython and the C ABI: argument packing, vectorcall, callbacks, and the error
+/// object that carries a Python exception through C++. Everything that is not hot lives in the
+/// .pxi files and is reached through `Hooks`, which the extension fills while it is imported.
+#ifndef TVM_FFI_PYTHON_PY_CALL_H_
+#define TVM_FFI_PYTHON_PY_CALL_H_
+
+#include <Python.h>
+#include <frameobject.h>
+#include <tvm/ffi/c_api.h>
+#include <tvm/ffi/extra/c_env_api.h>
+
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <string>
+
+#if PY_VERSION_HEX < 0x030D0000
+#define TVM_FFI_PY_IS_FINALIZING _Py_IsFinalizing
+#else
+#define TVM_FFI_PY_IS_FINALIZING Py_IsFinalizing
+#endif
+
+namespace tvm_ffi_py {
+
+/// First fields of `cdef class CObject`; the layout is checked at import.
+struct CObjectLayout {
+  PyObject_HEAD
+  void* handle;
+};
+
+/// First fields of `cdef class Function`.
+struct FunctionLayout {
+  CObjectLayout base;
+  vectorcallfunc vectorcall;
+  int release_gil;
+};
+
+/// First fields of `cdef class FieldGetter`.
+struct FieldGetterLayout {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  TVMFFIFieldGetter getter;
+  int64_t offset;
+  int32_t type_index;
+};
+
+/// Arguments of one call with what must live until it ends. Destroying it drops every temporary,
+/// on success and on every error path.
+struct CallFrame {
+  static constexpr int kInline = 10;
+  TVMFFIAny* args = inline_args;
+  void** owned = inline_owned;  ///< per argument: object to release after the call, or NULL
+  int32_t size = 0;
+  int32_t stream_device_type = -1;  ///< -1: no argument asked for a stream
+  int32_t stream_device_id = 0;
+  void* stream = nullptr;
+  const DLPackExchangeAPI* api = nullptr;  ///< decides the class of returned tensors
+  TVMFFIAny result;
+  TVMFFIAny inline_args[kInline];
+  void* inline_owned[kInline];
+
+  CallFrame() {
+    result.type_index = kTVMFFINone;
+    result.zero_padding = 0;
+    result.v_int64 = 0;
+  }
+  CallFrame(const CallFrame&) = delete;
+  CallFrame& operator=(const CallFrame&) = delete;
+
+  /// Makes room for `n` arguments; false with MemoryError set.
+  bool Reserve(Py_ssize_t n) {
+    if (n <= kInline) return true;
+    if (n > INT32_MAX / 32) {
+      PyErr_SetString(PyExc_OverflowError, "too many arguments for one FFI call");
+      return false;
+    }
+    args = static_cast<TVMFFIAny*>(PyMem_Malloc(sizeof(TVMFFIAny) * n));
+    owned = static_cast<void**>(PyMem_Malloc(sizeof(void*) * n));
+    if (args != nullptr && owned != nullptr) return true;
+    PyErr_NoMemory();
+    return false;
+  }
+
+  /// The call took the result over.
+  TVMFFIAny TakeResult() {
+    TVMFFIAny out = result;
+    result.type_index = kTVMFFINone;
+    return out;
+  }
+
+  ~CallFrame() {
+    for (int32_t i = 0; i < size; ++i) {
+      if (owned[i] != nullptr) TVMFFIObjectDecRef(owned[i]);
+    }
+    if (result.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(result.v_obj);
+    if (args != inline_args) PyMem_Free(args);
+    if (owned != inline_owned) PyMem_Free(owned);
+  }
+};
+
+struct Hooks {
+  PyTypeObject* tensor_type = nullptr;        ///< core.Tensor
+  PyTypeObject* tensor_fast_type = nullptr;   ///< class in which tensors are handed out
+  PyTypeObject* function_type = nullptr;
+  PyTypeObject* object_type = nullptr;
+  int (*pack_slow)(PyObject* arg, TVMFFIAny* out, void** owned, CallFrame* frame) = nullptr;
+  /// Takes ownership of the value.
+  PyObject* (*to_python)(TVMFFIAny value, const DLPackExchangeAPI* api) = nullptr;
+  PyObject* (*view_to_python)(const TVMFFIAny* view, const DLPackExchangeAPI* api) = nullptr;
+  /// Turns the raised FFI error into the pending Python exception.
+  void (*raise_ffi_error)(int status) = nullptr;
+  /// Turns the pending Python exception into the raised FFI error.
+  void (*set_raised_from_python)() = nullptr;
+};
+
+inline Hooks& hooks() {
+  static Hooks instance;
+  return instance;
+}
+
+inline void SetString(const char* data, Py_ssize_t size, TVMFFIAny* out, void** owned, bool* ok) {
+  if (size <= 7) {
+    out->type_index = kTVMFFISmallStr;
+    out->small_str_len = static_cast<uint32_t>(size);
+    std::memcpy(out->v_bytes, data, static_cast<size_t>(size));
+    *ok = true;
+    return;
+  }
+  TVMFFIByteArray bytes{data, static_cast<size_t>(size)};
+  *ok = TVMFFIStringFromByteArray(&bytes, out) == 0;
+  if (*ok && out->type_index >= kTVMFFIStaticObjectBegin) *owned = out->v_obj;
+}
+
+/// Writes the view of `arg`; exact built-in classes are handled here, the rest by the cached
+/// converters. 0, or -1 with a Python exception set.
+inline int PackArg(PyObject* arg, TVMFFIAny* out, void** owned, CallFrame* frame) {
+  out->zero_padding = 0;
+  out->v_int64 = 0;
+  *owned = nullptr;
+  PyTypeObject* type = Py_TYPE(arg);
+  if (type == &PyLong_Type) {
+    int overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(arg, &overflow);
+    if (overflow != 0) return hooks().pack_slow(arg, out, owned, frame);
+    out->type_index = kTVMFFIInt;
+    out->v_int64 = value;
+    return 0;
+  }
+  if (type == hooks().tensor_fast_type) {
+    void* handle = reinterpret_cast<CObjectLayout*>(arg)->handle;
+    if (handle == nullptr) return hooks().pack_slow(arg, out, owned, frame);
+    out->type_index = kTVMFFITensor;
+    out->v_ptr = handle;
+    return 0;
+  }
+  if (type == &PyFloat_Type) {
+    out->type_index = kTVMFFIFloat;
+    out->v_float64 = PyFloat_AS_DOUBLE(arg);
+    return 0;
+  }
+  if (type == &PyUnicode_Type) {
+    Py_ssize_t size = 0;
+    const char* data = PyUnicode_AsUTF8AndSize(arg, &size);
+    if (data == nullptr) return -1;
+    bool ok = false;
+    SetString(data, size, out, owned, &ok);
+    if (ok) return 0;
+    hooks().raise_ffi_error(-1);
+    return -1;
+  }
+  if (arg == Py_None) {
+    out->type_index = kTVMFFINone;
+    return 0;
+  }
+  if (type == &PyBool_Type) {
+    out->type_index = kTVMFFIBool;
+    out->v_int64 = arg == Py_True;
+    return 0;
+  }
+  if (type == hooks().function_type) {
+    void* handle = reinterpret_cast<CObjectLayout*>(arg)->handle;
+    if (handle == nullptr) return hooks().pack_slow(arg, out, owned, frame);
+    out->type_index = kTVMFFIFunction;
+    out->v_ptr = handle;
+    return 0;
+  }
+  return hooks().pack_slow(arg, out, owned, frame);
+}
+
+inline int PackArgs(PyObject* const* args, Py_ssize_t n, CallFrame* frame) {
+  if (!frame->Reserve(n)) return -1;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (PackArg(args[i], &frame->args[i], &frame->owned[i], frame) != 0) {
+      // A converter that failed half way may already own something.
+      frame->size = static_cast<int32_t>(i);
+      if (frame->owned[i] != nullptr) TVMFFIObjectDecRef(frame->owned[i]);
+      return -1;
+    }
+    frame->size = static_cast<int32_t>(i + 1);
+  }
+  return 0;
+}
+
+/// Calls `func` with the packed arguments under the stream and allocator the arguments ask for.
+inline int Invoke(void* func, bool release_gil, CallFrame* frame) {
+  void* old_stream = nullptr;
+  DLPackManagedTensorAllocator old_allocator = nullptr;
+  const bool set_stream = frame->stream_device_type >= 0;
+  const bool set_allocator =
+      frame->api != nullptr && frame->api->managed_tensor_allocator != nullptr;
+  if (set_stream && TVMFFIEnvSetStream(frame->stream_device_type, frame->stream_device_id,
+                                       frame->stream, &old_stream) != 0) {
+    return -1;
+  }
+  if (set_allocator && TVMFFIEnvSetDLPackManagedTensorAllocator(
+                           frame->api->managed_tensor_allocator, 0, &old_allocator) != 0) {
+    return -1;
+  }
+  int status;
+  if (release_gil) {
+    PyThreadState* saved = PyEval_SaveThread();
+    status = TVMFFIFunctionCall(func, frame->args, frame->size, &frame->result);
+    PyEval_RestoreThread(saved);
+  } else {
+    status = TVMFFIFunctionCall(func, frame->args, frame->size, &frame->result);
+  }
+  if (set_allocator) TVMFFIEnvSetDLPackManagedTensorAllocator(old_allocator, 0, nullptr);
+  if (set_stream) {
+    TVMFFIEnvSetStream(frame->stream_device_type, frame->stream_device_id, old_stream, nullptr);
+  }
+  return status;
+}
+
+inline PyObject* FunctionVectorcall(PyObject* callable, PyObject* const* args, size_t nargsf,
+                                    PyObject* kwnames) {
+  auto* self = reinterpret_cast<FunctionLayout*>(callable);
+  if (kwnames != nullptr && PyTuple_GET_SIZE(kwnames) != 0) {
+    PyErr_Format(PyExc_TypeError, "__call__() got an unexpected keyword argument '%U'",
+                 PyTuple_GET_ITEM(kwnames, 0));
+    return nullptr;
+  }
+  if (self->base.handle == nullptr) {
+    PyErr_SetString(PyExc_ValueError, "call of a ffi.Function whose handle was moved away");
+    return nullptr;
+  }
+  CallFrame frame;
+  if (PackArgs(args, PyVectorcall_NARGS(nargsf), &frame) != 0) return nullptr;
+  const int status = Invoke(self->base.handle, self->release_gil != 0, &frame);
+  if (status != 0) {
+    hooks().raise_ffi_error(status);
+    return nullptr;
+  }
+  return hooks().to_python(frame.TakeResult(), frame.api);
+}
+
+/// True if an object of dynamic type `actual` is an instance of `expected`.
+inline bool IsInstance(int32_t actual, int32_t expected) {
+  if (actual == expected) return true;
+  if (actual < kTVMFFIStaticObjectBegin) return false;
+  const TVMFFITypeInfo* info = TVMFFIGetTypeInfo(actual);
+  const TVMFFITypeInfo* target = TVMFFIGetTypeInfo(expected);
+  return info->type_depth > target->type_depth &&
+         info->type_ancestors[target->type_depth]->type_index == expected;
+}
+
+/// Address of a reflected field inside `obj`; NULL with a Python exception set.
+inline void* FieldAddress(PyObject* obj, int64_t offset, int32_t type_index) {
+  if (!PyObject_TypeCheck(obj, hooks().object_type)) {
+    PyErr_Format(PyExc_TypeError, "expected an FFI object, got %s", Py_TYPE(obj)->tp_name);
+    return nullptr;
+  }
+  void* handle = reinterpret_cast<CObjectLayout*>(obj)->handle;
+  if (handle == nullptr) {
+    PyErr_Format(PyExc_ValueError, "%s object has no value: it was moved away or never built",
+                 Py_TYPE(obj)->tp_name);
+    return nullptr;
+  }
+  if (!IsInstance(static_cast<TVMFFIObject*>(handle)->type_index, type_index)) {
+    PyErr_Format(PyExc_TypeError, "%s object has no such field", Py_TYPE(obj)->tp_name);
+    return nullptr;
+  }
+  return static_cast<char*>(handle) + offset;
+}
+
+inline PyObject* FieldGetterVectorcall(PyObject* callable, PyObject* const* args, size_t nargsf,
+                                       PyObject* kwnames) {
+  auto* self = reinterpret_cast<FieldGetterLayout*>(callable);
+  if (PyVectorcall_NARGS(nargsf) != 1 || kwnames != nullptr) {
+    PyErr_SetString(PyExc_TypeError, "field getter takes exactly one argument");
+    return nullptr;
+  }
+  void* field = FieldAddress(args[0], self->offset, self->type_index);
+  if (field == nullptr) return nullptr;
+  TVMFFIAny value;
+  value.type_index = kTVMFFINone;
+  value.zero_padding = 0;
+  value.v_int64 = 0;
+  const int status = self->getter(field, &value);
+  if (status != 0) {
+    hooks().raise_ffi_error(status);
+    return nullptr;
+  }
+  return hooks().to_python(value, nullptr);
+}
+
+/// Makes instances of `type` callable without an argument tuple.
+inline void EnableVectorcall(PyTypeObject* type, Py_ssize_t offset) {
+  type->tp_vectorcall_offset = offset;
+  type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+  type->tp_call = PyVectorcall_Call;
+  PyType_Modified(type);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Callbacks
+// ---------------------------------------------------------------------------------------------
+
+struct Closure {
+  PyObject* callable;
+  const DLPackExchangeAPI* api;  ///< class of tensor arguments, or NULL for tvm_ffi.Tensor
+};
+
+inline bool PythonIsUp() { return Py_IsInitialized() != 0 && !TVM_FFI_PY_IS_FINALIZING(); }
+
+/// Drops a reference from any thread. After the interpreter is gone the reference is leaked.
+inline void ReleasePyObject(void* obj) {
+  if (obj == nullptr || !PythonIsUp()) return;
+  PyGILState_STATE state = PyGILState_Ensure();
+  Py_DECREF(static_cast<PyObject*>(obj));
+  PyGILState_Release(state);
+}
+
+inline void ClosureDeleter(void* self) {
+  auto* closure = static_cast<Closure*>(self);
+  ReleasePyObject(closure->callable);
+  delete closure;
+}
+
+/// Owned form of a Python value; 0, or -1 with a Python exception set.
+inline int ToOwnedAny(PyObject* value, TVMFFIAny* out) {
+  CallFrame frame;
+  void* owned = nullptr;
+  TVMFFIAny view;
+  if (PackArg(value, &view, &owned, &frame) != 0) {
+    if (owned != nullptr) TVMFFIObjectDecRef(owned);
+    return -1;
+  }
+  if (owned != nullptr) {  // the view already is a reference of its own
+    *out = view;
+    return 0;
+  }
+  if (TVMFFIAnyViewToOwnedAny(&view, out) == 0) return 0;
+  hooks().raise_ffi_error(-1);
+  return -1;
+}
+
+inline int CallbackBody(Closure* closure, const TVMFFIAny* args, int32_t n, TVMFFIAny* result) {
+  constexpr int kInline = 8;
+  PyObject* inline_slots[kInline + 1];
+  PyObject** slots = inline_slots;
+  if (n > kInline) {
+    slots = static_cast<PyObject**>(PyMem_Malloc(sizeof(PyObject*) * (n + 1)));
+    if (slots == nullptr) {
+      PyErr_NoMemory();
+      return -1;
+    }
+  }
+  slots[0] = nullptr;  // scratch of PY_VECTORCALL_ARGUMENTS_OFFSET
+  int32_t done = 0;
+  int status = -1;
+  for (; done < n; ++done) {
+    slots[done + 1] = hooks().view_to_python(&args[done], closure->api);
+    if (slots[done + 1] == nullptr) break;
+  }
+  if (done == n) {
+    PyObject* value = PyObject_Vectorcall(
+        closure->callable, slots + 1,
+        static_cast<size_t>(n) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+    if (value != nullptr) {
+      status = ToOwnedAny(value, result);
+      Py_DECREF(value);
+    }
+  }
+  for (int32_t i = 0; i < done; ++i) Py_DECREF(slots[i + 1]);
+  if (slots != inline_slots) PyMem_Free(slots);
+  return status;
+}
+
+inline int CallbackSafeCall(void* self, const TVMFFIAny* args, int32_t n, TVMFFIAny* result) {
+  if (!PythonIsUp()) {
+    TVMFFIErrorSetRaisedFromCStr("RuntimeError",
+                                 "a Python callback was called after the interpreter ended");
+    return -1;
+  }
+  PyGILState_STATE state = PyGILState_Ensure();
+  const int status = CallbackBody(static_cast<Closure*>(self), args, n, result);
+  if (status != 0) hooks().set_raised_from_python();
+  PyGILState_Release(state);
+  return status;
+}
+
+/// New reference to a Function around `callable`; NULL with the FFI error raised.
+inline void* NewCallback(PyObject* callable, const DLPackExchangeAPI* api) {
+  auto* closure = new Closure{callable, api};
+  Py_INCREF(callable);
+  void* out = nullptr;
+  if (TVMFFIFunctionCreate(closure, CallbackSafeCall, ClosureDeleter, &out) == 0) return out;
+  ClosureDeleter(closure);
+  return nullptr;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Errors that carry their Python exception
+// ---------------------------------------------------------------------------------------------
+
+/// An ffi.Error whose exception object comes back unchanged when the error reaches Python again.
+/// C++ sees the plain error cell; only `deleter` tells the two apart.
+struct PyErrorObject {
+  TVMFFIObject header;
+  TVMFFIErrorCell cell;
+  PyObject* exception;
+  size_t python_frames;  ///< length of the leading part of `backtrace` that Python already has
+  std::string kind;
+  std::string message;
+  std::string backtrace;
+};
+
+inline void PyErrorDeleter(void* self, int flags) {
+  auto* error = static_cast<PyErrorObject*>(self);
+  if (flags & kTVMFFIObjectDeleterFlagBitMaskStrong) {
+    ReleasePyObject(error->exception);
+    if (error->cell.cause_chain != nullptr) TVMFFIObjectDecRef(error->cell.cause_chain);
+    if (error->cell.extra_context != nullptr) TVMFFIObjectDecRef(error->cell.extra_context);
+    error->kind.~basic_string();
+    error->message.~basic_string();
+    error->backtrace.~basic_string();
+  }
+  if (flags & kTVMFFIObjectDeleterFlagBitMaskWeak) ::operator delete(self);
+}
+
+inline void PyErrorUpdateBacktrace(TVMFFIObjectHandle self, const TVMFFIByteArray* text,
+                                   int32_t mode) {
+  auto* error = static_cast<PyErrorObject*>(self);
+  if (mode == kTVMFFIBacktraceUpdateModeReplace) {
+    error->backtrace.assign(text->data, text->size);
+    error->python_frames = 0;
+  } else {
+    error->backtrace.append(text->data, text->size);
+  }
+  error->cell.backtrace = {error->backtrace.data(), error->backtrace.size()};
+}
+
+/// New reference. `cause` and `extra` are borrowed and may be NULL.
+inline void* NewPyError(PyObject* exception, const char* kind, const char* message,
+                        size_t message_size, const char* frames, size_t frames_size, void* cause,
+                        void* extra) {
+  void* memory = ::operator new(sizeof(PyErrorObject));
+  auto* error = new (memory) PyErrorObject{};
+  error->header.combined_ref_count = (uint64_t{1} << 32) | 1;
+  error->header.type_index = kTVMFFIError;
+  error->header.deleter = PyErrorDeleter;
+  error->kind = kind;
+  error->message.assign(message, message_size);
+  error->backtrace.assign(frames, frames_size);
+  error->python_frames = frames_size;
+  error->cell.kind = {error->kind.data(), error->kind.size()};
+  error->cell.message = {error->message.data(), error->message.size()};
+  error->cell.backtrace = {error->backtrace.data(), error->backtrace.size()};
+  error->cell.update_backtrace = PyErrorUpdateBacktrace;
+  if (cause != nullptr) TVMFFIObjectIncRef(cause);
+  if (extra != nullptr) TVMFFIObjectIncRef(extra);
+  error->cell.cause_chain = cause;
+  error->cell.extra_context = extra;
+  Py_INCREF(exception);
+  error->exception = exception;
+  return error;
+}
+
+inline PyErrorObject* AsPyError(void* handle) {
+  auto* header = static_cast<TVMFFIObject*>(handle);
+  return header->deleter == PyErrorDeleter ? static_cast<PyErrorObject*>(handle) : nullptr;
+}
+
+/// The exception of a Python-born error (new reference), or NULL. A sole owner moves it out, so
+/// that exception and error do not keep each other alive.
+inline PyObject* TakeException(void* handle) {
+  PyErrorObject* error = AsPyError(handle);
+  if (error == nullptr || error->exception == nullptr) return nullptr;
+  PyObject* exception = error->exception;
+  if (error->header.combined_ref_count == ((uint64_t{1} << 32) | 1)) {
+    error->exception = nullptr;
+  } else {
+    Py_INCREF(exception);
+  }
+  return exception;
+}
+
+/// Part of the backtrace that was added below Python.
+inline TVMFFIByteArray NativeFrames(void* handle) {
+  TVMFFIByteArray all = TVMFFIErrorGetCellPtr(handle)->backtrace;
+  PyErrorObject* error = AsPyError(handle);
+  if (error == nullptr || error->exception == nullptr) return all;
+  const size_t skip = error->python_frames < all.size ? error->python_frames : all.size;
+  return {all.data + skip, all.size - skip};
+}
+
+inline void AppendBacktrace(void* handle, const TVMFFIByteArray* text) {
+  TVMFFIErrorGetCellPtr(handle)->update_backtrace(handle, text,
+                                                  kTVMFFIBacktraceUpdateModeAppend);
+}
+
+/// Frame object that stands for native code in a traceback; new reference.
+inline PyObject* NewNativeFrame(const char* file, const char* function, int line,
+                                PyObject* globals) {
+  PyCodeObject* code = PyCode_NewEmpty(file, function, line);
+  if (code == nullptr) return nullptr;
+  PyFrameObject* frame = PyFrame_New(PyThreadState_Get(), code, globals, nullptr);
+  Py_DECREF(code);
+  return reinterpret_cast<PyObject*>(frame);
+}
+
+}  // namespace tvm_ffi_py
+#endif  // TVM_FFI_PYTHON_PY_CALL_H_

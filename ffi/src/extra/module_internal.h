@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+/// Internals that the module files share.
+#ifndef TVM_FFI_SRC_EXTRA_MODULE_INTERNAL_H_
+#define TVM_FFI_SRC_EXTRA_MODULE_INTERNAL_H_
+
+#include <tvm/ffi/extra/module.h>
+#include <tvm/ffi/function.h>
+#include <tvm/ffi/object.h>
+#include <tvm/ffi/string.h>
+
+#include <memory>
+
+namespace tvm {
+namespace ffi {
+
+struct ModuleObj::InternalUnsafe {
+  /// Function `name` from what `module` imports, else a global function; kept by the module.
+  static TVMFFIObjectHandle LookUpFromImports(ModuleObj* module, const String& name);
+
+  static Array<Any> ModuleObj::* imports() { return &ModuleObj::imports_; }
+  static Array<Any>* MutableImports(ModuleObj* module) { return &module->imports_; }
+};
+
+/// Symbols of one library, by plain C name.
+class Library {
+ public:
+  Library() = default;
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+  virtual ~Library() = default;
+
+  /// NULL when the library does not export the name.
+  virtual void* GetSymbol(const char* name) = 0;
+  /// For messages.
+  virtual const char* Description() const = 0;
+};
+
+/// Module over the library; when the library carries a library_bin, the root of its import tree.
+/// Fills in the library's context pointer and registered context symbols.
+Module CreateLibraryModule(std::shared_ptr<Library> library);
+
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_SRC_EXTRA_MODULE_INTERNAL_H_

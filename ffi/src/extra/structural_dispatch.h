@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+/// Callback tables that bindings pass to structural traversals, and their depth limit.
+#ifndef TVM_FFI_SRC_EXTRA_STRUCTURAL_DISPATCH_H_
+#define TVM_FFI_SRC_EXTRA_STRUCTURAL_DISPATCH_H_
+
+#include <tvm/ffi/any.h>
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/container/tuple.h>
+#include <tvm/ffi/error.h>
+#include <tvm/ffi/function.h>
+
+#include <optional>
+
+#include "value_util.h"
+
+namespace tvm {
+namespace ffi {
+
+/// Traversals recurse on the C stack; deeper values, and cyclic ones, are an error.
+inline constexpr int kMaxTraversalDepth = 2000;
+
+class TraversalDepth {
+ public:
+  explicit TraversalDepth(int* depth) : depth_(depth) {
+    if (*depth_ >= kMaxTraversalDepth) {
+      TVM_FFI_THROW(RuntimeError) << "structural traversal is nested more than "
+                                  << kMaxTraversalDepth
+                                  << " levels deep: the value is too deep or contains itself";
+    }
+    ++*depth_;
+  }
+  ~TraversalDepth() { --*depth_; }
+  TraversalDepth(const TraversalDepth&) = delete;
+  TraversalDepth& operator=(const TraversalDepth&) = delete;
+
+ private:
+  int* depth_;
+};
+
+/// Detaches the callback when a traversal ends: bindings may keep the visitor object longer.
+template <typename T>
+class CallbackBinding {
+ public:
+  explicit CallbackBinding(const T** slot) : slot_(slot) {}
+  ~CallbackBinding() { *slot_ = nullptr; }
+  CallbackBinding(const CallbackBinding&) = delete;
+  CallbackBinding& operator=(const CallbackBinding&) = delete;
+
+  static const T& Get(const T* callback) {
+    if (callback == nullptr) {
+      TVM_FFI_THROW(RuntimeError) << "the structural traversal has ended";
+    }
+    return *callback;
+  }
+
+ private:
+  const T** slot_;
+};
+
+/// (type index, function) pairs; the first whose type takes a value is called.
+using CallbackList = Array<Tuple<int64_t, Function>>;
+
+/// Whether a value of type `actual` is of type `wanted` (-1: any value).
+inline bool TypeTakes(int64_t wanted, int32_t actual) {
+  if (wanted == kTVMFFIAny) return true;
+  return detail::RuntimeTypeIndexMatch(CanonicalTypeIndex(actual), static_cast<int32_t>(wanted)) ||
+         wanted == actual;
+}
+
+inline std::optional<Function> FindCallback(const CallbackList& callbacks, AnyView value) {
+  for (const auto& entry : callbacks) {
+    if (TypeTakes(entry.template get<0>(), value.type_index())) return entry.template get<1>();
+  }
+  return std::nullopt;
+}
+
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_SRC_EXTRA_STRUCTURAL_DISPATCH_H_

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The OpenTVM authors
+"""Errors across the boundary keep class, identity, message and frames."""
+
+import gc
+import pickle
+import traceback
+import weakref
+
+import pytest
+import tvm_ffi
+import tvm_ffi.testing
+from tvm_ffi import core
+
+apply = tvm_ffi.get_global_func("testing.apply")
+raise_error = tvm_ffi.get_global_func("testing.test_raise_error")
+
+
+class CustomError(Exception):
+    def __init__(self, message, code):
+        super().__init__(message, code)
+        self.code = code
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [RuntimeError, ValueError, TypeError, AttributeError, KeyError, IndexError, AssertionError,
+     MemoryError],
+)  # fmt: skip
+def test_kinds_map_to_classes(kind):
+    with pytest.raises(kind) as info:
+        raise_error(kind.__name__, "the message")
+    assert type(info.value) is kind
+    assert info.value.args == ("the message",)
+    assert info.value.__tvm_ffi_error__.kind == kind.__name__
+
+
+def test_unknown_kind_is_a_runtime_error():
+    with pytest.raises(RuntimeError, match="something") as info:
+        raise_error("NoSuchKind", "something")
+    assert info.value.__tvm_ffi_error__.kind == "NoSuchKind"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [CustomError("a", 3), KeyboardInterrupt(), SystemExit(2), ZeroDivisionError("z"),
+     OSError(2, "no file"), StopIteration(4), KeyError("k"),
+     UnicodeDecodeError("utf8", b"a", 0, 1, "r")],
+)  # fmt: skip
+def test_python_exception_comes_back_itself(error):
+    def fail():
+        raise error
+
+    with pytest.raises(type(error)) as info:
+        apply(lambda: apply(fail))
+    assert info.value is error
+
+
+def test_registered_error():
+    @tvm_ffi.register_error
+    class QuotaError(RuntimeError):
+        pass
+
+    with pytest.raises(QuotaError, match="full"):
+        raise_error("QuotaError", "full")
+
+    def fail():
+        raise QuotaError("again")
+
+    with pytest.raises(QuotaError) as info:
+        apply(fail)
+    assert info.value.__tvm_ffi_error__.kind == "QuotaError"
+
+    @tvm_ffi.register_error("test.OtherName")
+    class Other(ValueError):
+        def __init__(self):
+            super().__init__()
+
+    with pytest.raises(Other) as info:
+        raise_error("test.OtherName", "text")
+    assert info.value.args == ("text",)
+
+
+def test_subclass_leaves_as_nearest_registered_kind():
+    class Narrow(ValueError):
+        pass
+
+    def fail():
+        raise Narrow("n")
+
+    with pytest.raises(Narrow) as info:
+        apply(fail)
+    assert info.value.__tvm_ffi_error__.kind == "ValueError"
+
+
+def test_traceback_joins_both_sides():
+    def inner():
+        raise_error("ValueError", "deep")
+
+    def outer():
+        apply(inner)
+
+    with pytest.raises(ValueError) as info:
+        outer()
+    names = [frame.name for frame in traceback.extract_tb(info.value.__traceback__)]
+    assert names.index("outer") < names.index("inner")
+    assert any("TestRaiseError" in name for name in names[names.index("inner") :])
+    assert names.count("inner") == 1
+    backtrace = info.value.__tvm_ffi_error__.backtrace
+    assert "inner" in backtrace or "TestRaiseError" in backtrace
+
+
+def test_handled_exception_is_freed_without_gc():
+    class Marked(Exception):
+        pass
+
+    def fail():
+        raise Marked
+
+    gc.collect()
+    gc.disable()
+    try:
+        try:
+            apply(fail)
+        except Marked as error:
+            reference = weakref.ref(error)
+        assert reference() is None
+
+        class Registered(ValueError):
+            pass
+
+        tvm_ffi.register_error("test.Freed", Registered)
+        try:
+            raise_error("test.Freed", "x")
+        except Registered as error:
+            reference = weakref.ref(error)
+        assert reference() is None
+    finally:
+        gc.enable()
+
+
+def test_caught_inside_callback():
+    def guarded():
+        try:
+            raise_error("IndexError", "inside")
+        except IndexError as error:
+            return str(error)
+
+    assert apply(guarded) == "inside"
+
+
+def test_raise_from_error_keeps_cause():
+    cause = ValueError("first")
+
+    def fail():
+        raise CustomError("second", 1) from cause
+
+    with pytest.raises(CustomError) as info:
+        apply(fail)
+    assert info.value.__cause__ is cause
+
+
+def test_exception_as_value():
+    error = CustomError("kept", 5)
+    value = tvm_ffi.convert([error])[0]
+    assert isinstance(value, core.Error)
+    assert value.message == "('kept', 5)"
+    assert value.py_error() is error
+
+
+def test_error_object():
+    error = core.Error("ValueError", "m", '  File "f.cc", line 3, in g\n')
+    assert (error.kind, error.message) == ("ValueError", "m")
+    assert "f.cc" in error.backtrace
+    assert error.extra_context is None
+    error.update_backtrace("new")
+    assert error.backtrace == "new"
+    exception = error.py_error()
+    assert type(exception) is ValueError and exception.args == ("m",)
+    copy = pickle.loads(pickle.dumps(error))
+    assert (copy.kind, copy.message, copy.backtrace) == ("ValueError", "m", "new")
+
+
+def test_unprintable_exception():
+    class Broken(Exception):
+        def __str__(self):
+            raise RuntimeError("no text")
+
+    def fail():
+        raise Broken
+
+    with pytest.raises(Broken):
+        apply(fail)
+
+
+def test_signals_are_checked():
+    check = tvm_ffi.get_global_func("testing.run_check_signal")
+    check(0)
+
+
+def test_error_of_conversion_names_types():
+    with pytest.raises(TypeError, match="Expected `int` but got `ffi.Array`"):
+        tvm_ffi.get_global_func("testing.add_one")([1])

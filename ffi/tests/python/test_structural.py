@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The OpenTVM authors
+"""Structural equality and traversals, access paths, JSON graphs."""
+
+import pytest
+import tvm_ffi
+from tvm_ffi import StructuralKey, VisitInterrupt, WalkResult
+from tvm_ffi.access_path import AccessKind, AccessPath
+from tvm_ffi.testing import TestObjectBase
+
+
+def test_equality_and_hash():
+    left = [1, {"k": [2.5, "text"]}]
+    assert tvm_ffi.structural_equal(left, [1, {"k": [2.5, "text"]}])
+    assert not tvm_ffi.structural_equal(left, [1, {"k": [2.5, "other"]}])
+    assert tvm_ffi.structural_hash(left) == tvm_ffi.structural_hash([1, {"k": [2.5, "text"]}])
+    assert tvm_ffi.structural_equal(float("nan"), float("nan"))
+
+
+def test_first_mismatch():
+    left, right = tvm_ffi.get_first_structural_mismatch([1, [2, 3]], [1, [2, 4]])
+    assert str(left) == str(right) == "<root>[1][1]"
+    assert left == AccessPath.root().array_item(1).array_item(1)
+    assert tvm_ffi.get_first_structural_mismatch([1], [1]) is None
+
+
+def test_structural_key():
+    table = {StructuralKey([1, "a"]): "found"}
+    assert table[StructuralKey([1, "a"])] == "found"
+    assert StructuralKey([1]) != StructuralKey([2])
+    mapping = tvm_ffi.Map({StructuralKey([1]): 5})
+    assert mapping[StructuralKey([1])] == 5
+
+
+def test_access_path():
+    path = AccessPath.root().attr("x").array_item(1).map_item("k")
+    assert str(path) == '<root>.x[1]["k"]'
+    assert [step.kind for step in path.to_steps()] == [
+        AccessKind.ATTR, AccessKind.ARRAY_ITEM, AccessKind.MAP_ITEM]  # fmt: skip
+    assert path.parent.is_prefix_of(path) and not path.is_prefix_of(path.parent)
+    assert path.depth == 3
+    same = AccessPath.root().attr("x").array_item(1).map_item("k")
+    assert path == same and hash(path) == hash(same)
+    assert path != path.parent
+    assert AccessPath.root().array_item(1) != AccessPath.root().array_item_missing(1)
+    with pytest.raises(ValueError):
+        AccessPath()
+
+
+def test_walk_order_and_skip():
+    seen = []
+    tvm_ffi.structural_walk([1, [2]], seen.append)
+    assert seen[:3] == [1, 2, [2]]
+    seen.clear()
+    tvm_ffi.structural_walk([1, [2]], (int, seen.append), order="pre")
+    assert seen == [1, 2]
+
+    def skip(value):
+        return WalkResult.SKIP if len(value) == 1 else None
+
+    seen.clear()
+    tvm_ffi.structural_walk([1, [2]], [(tvm_ffi.Array, skip), (int, seen.append)], order="pre")
+    assert seen == [1]
+    stop = tvm_ffi.structural_walk([1, 2], (int, lambda v: VisitInterrupt(v)))
+    assert stop.value == 1
+    with pytest.raises(ValueError, match="Unknown structural walk order: 'x'"):
+        tvm_ffi.structural_walk([1], seen.append, order="x")
+    with pytest.raises(TypeError, match="structural_walk callbacks must be"):
+        tvm_ffi.structural_walk([1], 3)
+    with pytest.raises(TypeError, match="supported builtin"):
+        tvm_ffi.structural_walk([1], (set, seen.append))
+
+
+def test_map_and_mutate():
+    assert tvm_ffi.structural_map([1, ["a", 2]], (int, lambda v: v + 1)) == [2, ["a", 3]]
+    assert tvm_ffi.structural_mutate([1, [2]], (int, lambda v, m: v * 10)) == [10, [20]]
+    modes = []
+    tvm_ffi.structural_mutate([1], (int, lambda v, m, mode: modes.append(mode) or v))
+    assert modes == [0]
+
+    def stop_at_arrays(value, mutator):
+        return mutator.default_mutate(value) if len(value) > 1 else value
+
+    kept = tvm_ffi.structural_mutate(
+        [1, [2]], [(tvm_ffi.Array, stop_at_arrays), (int, lambda v, m: v + 1)]
+    )
+    assert kept == [2, [2]]
+
+
+def test_visit():
+    seen = []
+
+    def visit(value, visitor):
+        seen.append(len(value))
+        visitor.default_visit(value)
+
+    tvm_ffi.structural_visit([[1], [2, 3]], (tvm_ffi.Array, visit))
+    assert seen == [2, 1, 2]
+
+
+def test_callback_error_keeps_class():
+    class Stop(Exception):
+        pass
+
+    def fail(value):
+        raise Stop
+
+    with pytest.raises(Stop):
+        tvm_ffi.structural_walk([1], fail)
+
+
+def test_json_graph():
+    from tvm_ffi.serialization import from_json_graph_str, to_json_graph_str
+
+    value = [1, 2.5, "text", None, True, b"raw", {"k": TestObjectBase(v_i64=4)}]
+    text = to_json_graph_str(value, {"version": "1"})
+    assert '"version"' in text
+    back = from_json_graph_str(text)
+    assert tvm_ffi.structural_equal(list(back)[:6], value[:6])
+    assert back[6]["k"].v_i64 == 4
+    with pytest.raises(Exception):  # noqa: B017
+        from_json_graph_str("{")

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The OpenTVM authors
+"""Tensor, dtype, Device, streams, modules, library lookup."""
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+import tvm_ffi
+import tvm_ffi.testing
+from tvm_ffi import core, libinfo
+
+echo = tvm_ffi.get_global_func("testing.echo")
+
+
+def test_tensor_shares_memory():
+    array = np.arange(6, dtype="int32").reshape(2, 3)
+    tensor = tvm_ffi.from_dlpack(array)
+    assert tensor.shape == (2, 3) and tensor.strides == (3, 1) and tensor.ndim == 2
+    assert tensor.dtype == "int32" and tensor.device == tvm_ffi.device("cpu")
+    assert tensor.numel() == 6 and tensor.size(-1) == 3 and tensor.is_contiguous()
+    assert tensor.data_ptr() == array.ctypes.data
+    view = np.from_dlpack(tensor)
+    array[1, 2] = 42
+    assert view[1, 2] == 42
+    with pytest.raises(IndexError, match="Dimension 5 out of range"):
+        tensor.size(5)
+    assert repr(tensor) == "int32[2, 3]@cpu:0"
+
+
+@pytest.mark.parametrize("version", [None, (0, 8), (1, 0), (1, 3)])
+def test_dlpack_capsules(version):
+    tensor = tvm_ffi.from_dlpack(np.ones((2, 2)))
+    capsule = tensor.__dlpack__(max_version=version)
+    versioned = version is not None and version >= (1, 0)
+    assert ("versioned" in repr(capsule)) == versioned
+    again = tvm_ffi.from_dlpack(capsule)
+    assert again.data_ptr() == tensor.data_ptr()
+    with pytest.raises(ValueError, match="not used before"):
+        tvm_ffi.from_dlpack(capsule)
+
+
+def test_unused_capsule_is_freed():
+    array = np.ones(4)
+    before = sys.getrefcount(array)
+    for _ in range(10):
+        tvm_ffi.from_dlpack(array).__dlpack__()
+        tvm_ffi.from_dlpack(array).__dlpack__(max_version=(1, 0))
+    assert sys.getrefcount(array) == before
+
+
+def test_odd_tensors():
+    base = np.arange(24, dtype="float32").reshape(4, 6)
+    strided = tvm_ffi.from_dlpack(base[::2, 1::2])
+    assert strided.strides == (12, 2) and not strided.is_contiguous()
+    with pytest.raises(RuntimeError, match="not contiguous"):
+        tvm_ffi.from_dlpack(base.T, require_contiguous=True)
+    odd = np.frombuffer(bytearray(33), dtype="uint8")[1:]
+    with pytest.raises(RuntimeError, match="not aligned to 64 bytes"):
+        tvm_ffi.from_dlpack(odd, require_alignment=64)
+    assert tvm_ffi.from_dlpack(np.zeros((0, 3))).shape == (0, 3)
+    assert tvm_ffi.from_dlpack(np.zeros(())).shape == ()
+    frozen = np.ones(3)
+    frozen.flags.writeable = False
+    assert tvm_ffi.from_dlpack(frozen).shape == (3,)
+
+
+def test_arrays_as_arguments():
+    result = echo(np.ones((2, 3), "float16"))
+    assert isinstance(result, tvm_ffi.Tensor) and result.dtype == "float16"
+    with pytest.raises(TypeError, match="__dlpack__"):
+        tvm_ffi.from_dlpack(3)
+    with pytest.raises(BufferError):
+        tvm_ffi.from_dlpack(np.ones(2)).__dlpack__(dl_device=(2, 0))
+
+
+def test_exchange_api_argument():
+    wrapper = core.DLTensorTestWrapper(tvm_ffi.from_dlpack(np.ones(3)))
+    assert echo(wrapper).shape == (3,)
+    function = tvm_ffi.convert_func(lambda t: t.shape[0], tensor_cls=core.DLTensorTestWrapper)
+    assert function(wrapper) == 3
+    with pytest.raises(TypeError, match="__dlpack_c_exchange_api__"):
+        tvm_ffi.convert_func(lambda t: t, tensor_cls=int)
+
+
+def test_dtype():
+    dtype = tvm_ffi.dtype("int32")
+    assert dtype == "int32" and repr(dtype) == "dtype('int32')"
+    assert (dtype.bits, dtype.lanes, dtype.itemsize, dtype.type_code) == (32, 1, 4, 0)
+    assert dtype.is_integer and not dtype.is_float
+    assert dtype.with_lanes(4) == "int32x4" and dtype.with_lanes(4).itemsize == 16
+    assert tvm_ffi.dtype("i32") != dtype  # the spelling is kept
+    assert echo(tvm_ffi.dtype("i32")) == "int32"
+    assert tvm_ffi.dtype("bool").is_bool and tvm_ffi.dtype("handle").is_handle
+    assert tvm_ffi.dtype.from_dlpack_data_type((4, 16, 1)) == "bfloat16"
+    assert pickle.loads(pickle.dumps(dtype)) == dtype
+    assert tvm_ffi.float32 == "float32" and tvm_ffi.float4_e2m1fnx2.lanes == 2
+    for bad in ("foo", "int32x0", 3, None, object):
+        with pytest.raises(ValueError):
+            tvm_ffi.dtype(bad)
+
+
+def test_foreign_dtypes():
+    assert tvm_ffi.dtype(np.float16) == "float16"
+    assert tvm_ffi.dtype(np.dtype("uint8")) == "uint8"
+    assert tvm_ffi.dtype(ml_dtypes.bfloat16) == "bfloat16"
+    assert tvm_ffi.dtype(np.dtype(ml_dtypes.float8_e4m3fn)) == "float8_e4m3fn"
+    assert echo(np.dtype("int64")) == "int64"
+
+
+def test_device():
+    device = tvm_ffi.device("cuda", 1)
+    assert (device.type, device.index, device.dlpack_device_type()) == ("cuda", 1, 2)
+    assert str(device) == "cuda:1" and repr(device) == "device(type='cuda', index=1)"
+    assert tvm_ffi.device("cuda:1") == device == echo(device)
+    assert hash(tvm_ffi.device(2, 1)) == hash(device)
+    assert str(tvm_ffi.device("mps")) == "metal:0"
+    assert pickle.loads(pickle.dumps(device)) == device
+    with pytest.raises(ValueError, match="Unknown device: foo"):
+        tvm_ffi.device("foo")
+    with pytest.raises(ValueError, match="Invalid device index"):
+        tvm_ffi.device("cpu:x")
+    with pytest.raises(TypeError, match="Invalid device index"):
+        tvm_ffi.device("cpu", "0")
+
+
+def test_stream_context():
+    device = tvm_ffi.device("cuda:3")
+    with tvm_ffi.use_raw_stream(device, 0x10):
+        assert tvm_ffi.get_raw_stream(device) == 0x10
+        with tvm_ffi.StreamContext(device, 0x20):
+            assert tvm_ffi.get_raw_stream(device) == 0x20
+        assert tvm_ffi.get_raw_stream(device) == 0x10
+    assert tvm_ffi.get_raw_stream(device) == 0
+    with pytest.raises(ValueError):
+        tvm_ffi.use_raw_stream(device, "s")
+
+
+def test_module():
+    module = tvm_ffi.system_lib()
+    assert module.kind == "library" and list(module.imports) == []
+    assert module.is_runnable() and module.is_binary_serializable()
+    assert not module.is_compilation_exportable()
+    assert module["testing.add_one"](1) == 2
+    assert tvm_ffi.system_lib("testing.").add_one(1) == 2
+    for look in (lambda: module.no_such, lambda: module["no_such"], lambda: module()):
+        with pytest.raises(AttributeError, match="Module has no function"):
+            look()
+    with pytest.raises(Exception, match="nofile"):
+        tvm_ffi.load_module("nofile.so")
+
+
+def test_libinfo():
+    assert (Path(libinfo.find_include_path()) / "tvm" / "ffi" / "c_api.h").is_file()
+    assert (Path(libinfo.find_dlpack_include_path()) / "dlpack" / "dlpack.h").is_file()
+    assert Path(libinfo.find_libtvm_ffi()).is_file()
+    assert Path(libinfo.find_cython_lib()).name.startswith("core.")
+    assert (Path(libinfo.find_python_helper_include_path()) / "py_call.h").is_file()
+    assert len(libinfo.include_paths()) >= 1
+    with pytest.raises(RuntimeError, match="searched directories"):
+        libinfo.load_lib_ctypes("opentvm-ffi", "no_such_library", "RTLD_LOCAL")
+    with pytest.raises(TypeError, match=r"extra_lib_paths\[1\] must be a pathlib.Path"):
+        libinfo._find_library_by_basename("x", "y", [Path("."), "dir"])
+
+
+def test_library_search_flags(tmp_path):
+    name = Path(libinfo.find_libtvm_ffi()).name
+    fake = tmp_path / name.replace("tvm_ffi", "fake")
+    fake.write_bytes(b"")
+    found = libinfo._find_library_by_basename("x", "fake", [tmp_path])
+    assert Path(found) == fake
+    with pytest.raises(RuntimeError):
+        libinfo._find_library_by_basename(
+            "x", "fake", use_fallback_build_path=False, use_env_path=False
+        )
+
+
+def test_import_is_light():
+    code = (
+        "import sys, tvm_ffi;"
+        "print([m for m in ('numpy', 'torch', 'json', 'typing', 'inspect') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+/// Kernel rules: how an anchor operator becomes a fast loop nest.
+///
+/// The graph planner calls Query before lowering and learns the layouts and packing that the best
+/// rule of the target wants. The group is then lowered to one PrimFunc of SBlocks whose anchor
+/// block carries the annotations of the plan, and Emit lets that rule turn it into loops, prologue
+/// and epilogue included. Emit repeats no decision of Query: everything it needs is in the
+/// annotations. The plain-loop rule accepts every group, comes last, and is the oracle of all
+/// others.
+///
+/// Form of the anchors (te::compute with these attrs; all index variables int64; elementwise stages
+/// before and after are inlined by the rules):
+///
+///   gemm, conv2d   attrs tile_op, kernel_rule, panel
+///     C[.., n] = sum(A(..) * B(..)) over the reduction axes; A and B any reads. With panel > 0:
+///     B = P[n // panel, k, n % panel]. A convolution is in NHWC, its reduction axes are (kh, kw,
+///     ic), A = if_then_else(inside, X[n, ih, iw, ic], 0), k = (kh * KW + kw) * IC + ic. With
+///     groups, P has a leading group dimension and C the dimensions (n, oh, ow, g, oc) before a
+///     reshape.
+///   window         attrs tile_op="window", kernel_rule, {in,stride,pad,dilation}_{h,w}
+///     depthwise convolution and pooling in NHWC: axes (n, oh, ow, c), reduction axes (kh, kw), sum
+///     or max of if_then_else(inside, X[n, ih, iw, c], neutral) [* W[kh, kw, c]]; pad_h is the top,
+///     pad_w the left border. Query it as depthwise_conv2d or pool.
+///   everything else needs no anchor: reductions over the innermost or over outer dimensions with
+///   elementwise stages around them (softmax, layer norm), elementwise chains, transposes, concat.
+#ifndef TVM_KERNELS_RULE_H_
+#define TVM_KERNELS_RULE_H_
+
+#include <tvm/ir/module.h>
+#include <tvm/target/target.h>
+#include <tvm/tirx/function.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tvm {
+namespace kernels {
+
+/// What the planner knows of an anchor. Extents are static; a field that an operator lacks is 1.
+struct KernelQuery {
+  /// `gemm`, `conv2d`, `depthwise_conv2d`, `conv2d_transpose`, `pool`, `reduction`, `map`.
+  std::string tile_op;
+  DataType a_dtype, b_dtype, out_dtype;
+  int64_t batch = 1;
+  /// Rows, columns and reduction length of the (implicit) matrix product of one group.
+  int64_t m = 1, n = 1, k = 1;
+  int64_t groups = 1;
+  std::vector<int64_t> kernel, strides, padding, dilation;
+  /// Whether B (the weight) is a constant that can be packed while compiling.
+  bool constant_b = false;
+};
+
+/// What the chosen rule wants.
+struct KernelPlan {
+  /// Name of the rule; goes into the block annotation `kernel_rule`.
+  std::string rule;
+  /// Layout of image operands: `NHWC`, or empty when the rule has no preference.
+  std::string data_layout;
+  /// Columns of one packed panel of B, or 0 for B as it is. Packed B is the row-major tensor
+  /// [groups *] [ceil(n / panel), k, panel]; columns past n hold zero. For convolutions the rows
+  /// k run over (kh, kw, ic) in this order.
+  int64_t panel = 0;
+  /// Bytes of scratch memory a call needs beyond its buffers, and the estimated seconds it takes.
+  int64_t workspace = 0;
+  double cost = 0;
+};
+
+/// The plan of the first rule, by priority, that accepts the anchor; nullopt: only plain loops do.
+TVM_DLL std::optional<KernelPlan> Query(const KernelQuery& query, const Target& target);
+
+/// Turns a group (a PrimFunc of SBlocks made by te::CreatePrimFunc) into the loops of its rule.
+/// A rule that finds the group not to be what its annotations promise declines, and the next one
+/// that accepts takes it; with `TVM_KERNELS=plain` in the environment only plain loops are used.
+TVM_DLL tirx::PrimFunc Emit(const tirx::PrimFunc& group, const Target& target);
+
+/// One rule. `query` may be null for rules that only look at the group itself.
+struct KernelRule {
+  std::string name;
+  /// Higher is tried first.
+  int priority = 0;
+  std::optional<KernelPlan> (*query)(const KernelQuery&, const Target&) = nullptr;
+  /// The scheduled function, or nullopt to decline; `why` then says the reason.
+  std::optional<tirx::PrimFunc> (*emit)(const tirx::PrimFunc& group, const Target& target,
+                                        std::string* why) = nullptr;
+};
+
+/// Registers a rule; called from a static initialiser of the rule's file.
+TVM_DLL bool RegisterRule(KernelRule rule);
+/// All rules, best first.
+TVM_DLL const std::vector<KernelRule>& AllRules();
+
+/// Keys of block annotations.
+inline constexpr const char* kTileOp = "tile_op";
+inline constexpr const char* kKernelRule = "kernel_rule";
+inline constexpr const char* kPanel = "panel";
+
+}  // namespace kernels
+}  // namespace tvm
+
+#endif  // TVM_KERNELS_RULE_H_

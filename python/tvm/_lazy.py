@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The OpenTVM authors
+"""Attributes of packages that are imported on first use."""
+
+from __future__ import annotations
+
+import importlib
+
+
+def attach(package: str, namespace: dict, modules=(), names: dict[str, str] | None = None):
+    """Make a module ``__getattr__`` that imports submodules when they are asked for.
+
+    Args:
+        package: Name of the package.
+        namespace: Its ``globals()``; results are stored there.
+        modules: Submodules that appear as attributes.
+        names: Attribute -> submodule that defines it.
+
+    Returns:
+        Functions ``__getattr__`` and ``__dir__``.
+    """
+    names = names or {}
+
+    def __getattr__(name):
+        if name in modules:
+            value = importlib.import_module(f"{package}.{name}")
+        elif name in names:
+            value = getattr(importlib.import_module(f"{package}.{names[name]}"), name)
+        else:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        namespace[name] = value
+        return value
+
+    def __dir__():
+        return sorted({*namespace, *modules, *names})
+
+    return __getattr__, __dir__
+
+
+class FFINamespace:
+    """Global functions ``prefix.*`` as attributes, looked up on first use.
+
+    Unlike binding them all at import, this costs nothing for those never called, and sees functions
+    that are registered later.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self.__prefix = prefix
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        from tvm_ffi import core
+
+        full = f"{self.__prefix}.{name}"
+        function = core._get_global_func(full, True)
+        if function is None:
+            from . import base
+
+            hint = "; this needs the compiler library" if base._RUNTIME_ONLY else ""
+            raise AttributeError(f"there is no global function {full}{hint}")
+        setattr(self, name, function)
+        return function

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The OpenTVM authors
+"""``tvm run`` and ``tvm bench``. They need the runtime only, not the compiler."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import time
+
+import numpy as np
+
+from .main import UserError
+from .output import Output, seconds, table
+
+
+class Model:
+    """A compiled model loaded from a library.
+
+    Attributes:
+        inputs: ``[{"name", "dtype", "shape"}]``; an open extent is ``None``.
+        outputs: The same for the results.
+    """
+
+    def __init__(self, path: str) -> None:
+        import tvm
+        from tvm.runtime.vm import VirtualMachine
+
+        if not os.path.isfile(path):
+            raise UserError(f"{path}: no such file; expected a library made by 'tvm compile'")
+        self.tvm = tvm
+        self.vm = VirtualMachine(tvm.runtime.load_module(path), tvm.cpu())
+        self.main = self.vm["main"]
+        signature = json.loads(str(self.vm["__tvm_signature_main"]()))
+        self.inputs, self.outputs = signature["inputs"], signature["outputs"]
+
+    def set_threads(self, threads: int | None) -> None:
+        if threads is None:
+            return
+        if threads < 1:
+            raise UserError(f"--threads expects a positive number, got {threads}")
+        self.tvm.get_global_func("runtime.config_threadpool")(1, threads)
+
+    def tensors(self, feeds: dict[str, np.ndarray]) -> list:
+        return [self.tvm.runtime.tensor(feeds[i["name"]]) for i in self.inputs]
+
+    def call(self, tensors: list) -> dict[str, np.ndarray]:
+        result = self.main(*tensors)
+        values = [result] if hasattr(result, "numpy") else list(result)
+        return {o["name"]: v.numpy() for o, v in zip(self.outputs, values)}
+
+
+def describe(spec: dict) -> str:
+    extents = ", ".join("?" if e is None else str(e) for e in spec["shape"])
+    return f"{spec['name']}: {spec['dtype']}[{extents}]"
+
+
+def read_arrays(items: list[str]) -> dict[str | None, np.ndarray]:
+    """Arrays by name from ``[NAME=]FILE`` options; an unnamed ``.npy`` has the name ``None``."""
+    arrays: dict[str | None, np.ndarray] = {}
+    for item in items:
+        name, equals, path = item.partition("=")
+        if not equals:
+            name, path = None, item
+        if not os.path.isfile(path):
+            raise UserError(f"{path}: no such file; expected .npy or .npz")
+        try:
+            loaded = np.load(path, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                arrays[name] = loaded
+            else:
+                arrays.update({k: loaded[k] for k in loaded.files})
+        except Exception as err:
+            raise UserError(f"{path}: not a .npy or .npz file of plain arrays: {err}") from None
+    return arrays
+
+
+def match_inputs(model: Model, arrays: dict[str | None, np.ndarray]) -> dict[str, np.ndarray]:
+    """Check names, count, dtypes, ranks and extents.
+
+    Raises:
+        UserError: Something does not fit; the message lists what the model expects.
+    """
+    wanted = "; the model takes " + ", ".join(map(describe, model.inputs))
+    if None in arrays:
+        if len(model.inputs) != 1 or len(arrays) != 1:
+            raise UserError(f"--input FILE.npy needs NAME= here{wanted}")
+        arrays = {model.inputs[0]["name"]: arrays[None]}
+    names = [i["name"] for i in model.inputs]
+    unknown = [n for n in arrays if n not in names]
+    missing = [n for n in names if n not in arrays]
+    if unknown or missing:
+        raise UserError(f"inputs unknown: {unknown}, missing: {missing}{wanted}")
+    for spec in model.inputs:
+        array = arrays[spec["name"]]
+        found = f"{array.dtype}{list(array.shape)}"
+        if str(array.dtype) != spec["dtype"]:
+            raise UserError(f"input {describe(spec)}: expected dtype {spec['dtype']}, got {found}")
+        if len(array.shape) != len(spec["shape"]):
+            raise UserError(
+                f"input {describe(spec)}: expected rank {len(spec['shape'])}, got {found}"
+            )
+        if any(e is not None and e != f for e, f in zip(spec["shape"], array.shape)):
+            raise UserError(f"input {describe(spec)}: the extents differ, got {found}")
+    return {n: np.ascontiguousarray(arrays[n]) for n in names}
+
+
+def run(args, out: Output) -> None:
+    """Run ``args.library`` once on the files of ``args.input``."""
+    model = Model(args.library)
+    model.set_threads(args.threads)
+    feeds = match_inputs(model, read_arrays(args.input))
+    results = model.call(model.tensors(feeds))
+    if args.output:
+        np.savez(args.output, **results)
+    rows = []
+    for name, value in results.items():
+        flat = value.reshape(-1)[:6]
+        rows.append((name, value.dtype, list(value.shape), np.array2string(flat, precision=5)))
+    data = {n: {"dtype": str(v.dtype), "shape": list(v.shape)} for n, v in results.items()}
+    text = table(["output", "dtype", "shape", "first values"], rows)
+    out.result({"outputs": data, "written": args.output}, text)
+
+
+def random_inputs(model: Model) -> dict[str, np.ndarray]:
+    """Inputs for a measurement: floats from a normal distribution, other types zero."""
+    rng = np.random.default_rng(0)
+    feeds = {}
+    for spec in model.inputs:
+        if any(e is None for e in spec["shape"]):
+            raise UserError(f"input {describe(spec)} has an open extent; compile with --shape")
+        dtype = np.dtype(spec["dtype"])
+        floating = np.issubdtype(dtype, np.floating)
+        values = rng.standard_normal(spec["shape"]) if floating else np.zeros(spec["shape"])
+        feeds[spec["name"]] = values.astype(dtype)
+    return feeds
+
+
+def bench(args, out: Output) -> None:
+    """Measure ``args.library``."""
+    model = Model(args.library)
+    model.set_threads(args.threads)
+    tensors = model.tensors(random_inputs(model))
+    times = []
+    with out.step(f"measuring {args.library}"):
+        for _ in range(3):
+            model.main(*tensors)
+        end = time.perf_counter() + args.seconds
+        while len(times) < 5 or time.perf_counter() < end:
+            start = time.perf_counter()
+            model.main(*tensors)
+            times.append(time.perf_counter() - start)
+    times.sort()
+    stats = {
+        "calls": len(times),
+        "median": statistics.median(times),
+        "min": times[0],
+        "p90": times[int(0.9 * (len(times) - 1))],
+    }
+    text = table(
+        ["calls", "median", "min", "p90"],
+        [(stats["calls"], *(seconds(stats[k]) for k in ("median", "min", "p90")))],
+    )
+    if args.profile:
+        rows = profile(model, tensors)
+        stats["kernels"] = [{"name": n, "calls": c, "seconds": s} for n, c, s in rows]
+        total = sum(s for _, _, s in rows) or 1.0
+        shown = [(n, c, seconds(s), f"{s / total:.1%}") for n, c, s in rows]
+        text += "\n\n" + table(["kernel", "calls", "time", "share"], shown)
+    out.result(stats, text)
+
+
+def profile(model: Model, tensors: list, repeat: int = 5) -> list[tuple[str, int, float]]:
+    """Time per kernel of one call, ``[(name, calls, seconds)]``, largest first."""
+    totals: dict[str, list[float]] = {}
+    for _ in range(repeat):
+        for name, calls, spent in model.vm.profile("main", *tensors):
+            entry = totals.setdefault(name, [calls, 0.0])
+            entry[1] += spent / repeat
+    rows = [(name, int(calls), spent) for name, (calls, spent) in totals.items()]
+    return sorted(rows, key=lambda row: -row[2])

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The OpenTVM authors
+"""``tvm inspect``: read a file without running anything of it."""
+
+from __future__ import annotations
+
+import os
+
+from .main import UserError
+from .output import Output, table
+
+
+def run(args, out: Output) -> None:
+    """Describe ``args.file``: an ONNX model, or an ELF library or object."""
+    if not os.path.isfile(args.file):
+        raise UserError(f"{args.file}: no such file; expected a model, a library or an object file")
+    with open(args.file, "rb") as f:
+        magic = f.read(4)
+    if magic == b"\x7fELF":
+        data = inspect_elf(args.file)
+    else:
+        data = inspect_onnx(args.file)
+    out.result(data, render(data))
+
+
+def inspect_elf(path: str) -> dict:
+    """What the ELF reader says of a library or object file."""
+    import tvm
+
+    def plain(value):
+        if hasattr(value, "items"):
+            return {str(k): plain(v) for k, v in value.items()}
+        if isinstance(value, (str, bytes)):
+            return str(value)
+        if hasattr(value, "__iter__"):
+            return [plain(v) for v in value]
+        return value
+
+    return {"file": path, **plain(tvm.get_global_func("runtime.InspectLibrary")(path))}
+
+
+def inspect_onnx(path: str) -> dict:
+    """Inputs, outputs, weights and operator counts of an ONNX model."""
+    from collections import Counter
+
+    import onnx
+
+    from .compile import load_onnx
+
+    model = load_onnx(path)
+    weights = {t.name: t for t in model.graph.initializer}
+
+    def spec(value) -> dict:
+        tensor = value.type.tensor_type
+        extents = [
+            d.dim_value if d.HasField("dim_value") else d.dim_param for d in tensor.shape.dim
+        ]
+        dtype = onnx.TensorProto.DataType.Name(tensor.elem_type).lower()
+        return {"name": value.name, "dtype": dtype, "shape": extents}
+
+    operators = Counter((n.domain + "." if n.domain else "") + n.op_type for n in model.graph.node)
+    return {
+        "file": path,
+        "format": "onnx",
+        "ir_version": model.ir_version,
+        "opset": {o.domain or "ai.onnx": o.version for o in model.opset_import},
+        "producer": model.producer_name,
+        "inputs": [spec(i) for i in model.graph.input if i.name not in weights],
+        "outputs": [spec(o) for o in model.graph.output],
+        "weights": {"count": len(weights), "bytes": sum(w.ByteSize() for w in weights.values())},
+        "operators": dict(operators.most_common()),
+    }
+
+
+def render(data: dict) -> str:
+    """The same as text: scalars first, then a table for each list or mapping."""
+    lines, blocks = [], []
+    for key, value in data.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            head = list(value[0])
+            blocks.append(f"{key}\n" + table(head, [[row.get(h) for h in head] for row in value]))
+        elif isinstance(value, dict) and value:
+            blocks.append(f"{key}\n" + table(["name", "value"], list(value.items())))
+        elif isinstance(value, list) and value:
+            blocks.append(f"{key} ({len(value)})\n" + "\n".join(f"  {v}" for v in value))
+        else:
+            lines.append(f"{key}: {value if value not in ([], {}) else '-'}")
+    return "\n\n".join(["\n".join(lines), *blocks])

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+//
+// What compiled code needs besides its kernels; linked, hidden, once into every compiled library
+// and JIT session. The runtime sets the `__TVMBackend*` pointers when it loads the library; without
+// libtvm_runtime they stay null and the library still runs, single-threaded, on malloc.
+#include <stdint.h>
+#include <stdlib.h>
+#include <tvm/ffi/c_api.h>
+#include <tvm/ffi/extra/c_env_api.h>
+
+#ifndef TVM_GLUE
+#define TVM_GLUE __attribute__((weak, visibility("hidden")))
+#endif
+#ifndef TVM_GLUE_EXPORT
+#define TVM_GLUE_EXPORT __attribute__((weak, visibility("default")))
+#endif
+
+typedef struct {
+  void* sync_handle;
+  int32_t num_task;
+} TVMGlueParallelEnv;
+
+typedef int (*TVMGlueTask)(int task_id, TVMGlueParallelEnv* env, void* cdata);
+
+// Written by the loader.
+TVM_GLUE_EXPORT void* __tvm_ffi__library_ctx = NULL;
+TVM_GLUE_EXPORT int (*__TVMBackendParallelLaunch)(TVMGlueTask, void*, int) = NULL;
+TVM_GLUE_EXPORT int (*__TVMBackendParallelBarrier)(int, TVMGlueParallelEnv*) = NULL;
+TVM_GLUE_EXPORT void* (*__TVMBackendAllocWorkspace)(int, int, uint64_t, int, int) = NULL;
+TVM_GLUE_EXPORT int (*__TVMBackendFreeWorkspace)(int, int, void*) = NULL;
+
+TVM_GLUE int __tvm_parallel_launch(TVMGlueTask task, void* cdata, int num_task) {
+  if (__TVMBackendParallelLaunch) return __TVMBackendParallelLaunch(task, cdata, num_task);
+  TVMGlueParallelEnv env = {NULL, num_task > 0 ? num_task : 1};
+  for (int id = 0; id < env.num_task; ++id) {
+    int status = task(id, &env, cdata);
+    if (status != 0) return status;
+  }
+  return 0;
+}
+
+TVM_GLUE int __tvm_parallel_barrier(int task_id, TVMGlueParallelEnv* env) {
+  return __TVMBackendParallelBarrier ? __TVMBackendParallelBarrier(task_id, env) : 0;
+}
+
+TVM_GLUE void* __tvm_alloc_workspace(int device_type, int device_id, uint64_t nbytes, int code,
+                                     int bits) {
+  if (__TVMBackendAllocWorkspace) {
+    return __TVMBackendAllocWorkspace(device_type, device_id, nbytes, code, bits);
+  }
+  if (device_type != 1) return NULL;
+  return aligned_alloc(64, (nbytes + 127) / 64 * 64);
+}
+
+TVM_GLUE int __tvm_free_workspace(int device_type, int device_id, void* pointer) {
+  if (__TVMBackendFreeWorkspace) return __TVMBackendFreeWorkspace(device_type, device_id, pointer);
+  free(pointer);
+  return 0;
+}
+
+// Resolves a packed function by name once; racing threads find the same borrowed handle.
+TVM_GLUE void* __tvm_lookup_function(void** slot, const char* name) {
+  void* known = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+  if (known) return known;
+  TVMFFIObjectHandle handle = NULL;
+  if (TVMFFIEnvModLookupFromImports(__tvm_ffi__library_ctx, name, &handle) != 0) return NULL;
+  __atomic_store_n(slot, (void*)handle, __ATOMIC_RELEASE);
+  return (void*)handle;
+}
+
+// The constants of an executable, placed by the object writer; absent in a JIT session.
+extern const char __tvm_const_blob[] __attribute__((weak));
+
+TVM_GLUE_EXPORT int __tvm_ffi___tvm_const_base(void* self, const TVMFFIAny* args, int32_t num_args,
+                                               TVMFFIAny* result) {
+  (void)self;
+  (void)args;
+  (void)num_args;
+  const char* base = __tvm_const_blob;
+  result->type_index = base ? kTVMFFIOpaquePtr : kTVMFFINone;
+  result->zero_padding = 0;
+  result->v_int64 = (int64_t)(intptr_t)base;
+  return 0;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+/// From an IRModule of lowered functions to object buffers, on all cores.
+#ifndef TVM_CODEGEN_LLVM_COMPILE_H_
+#define TVM_CODEGEN_LLVM_COMPILE_H_
+
+#include <llvm/IR/Module.h>
+#include <tvm/ffi/string.h>
+#include <tvm/ir/module.h>
+
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "codegen/llvm/codegen_llvm.h"
+#include "codegen/llvm/llvm_target.h"
+
+namespace tvm {
+namespace codegen {
+
+/// Functions that are compiled together: those that call each other, and small strangers.
+using FunctionBatch = std::vector<FunctionUnit>;
+
+struct CompilePlan {
+  std::vector<FunctionBatch> batches;
+  /// Every symbol the library defines.
+  std::unordered_set<std::string> symbols;
+  /// Names of the packed functions, without prefix.
+  std::vector<std::string> function_names;
+  /// The library registers its symbols at start-up under this prefix, when `is_system_lib`.
+  bool is_system_lib = false;
+  std::string system_lib_prefix;
+};
+
+/// Groups the functions of a module; equal bodies become one unit with aliases. InternalError when
+/// two functions claim one symbol.
+CompilePlan PlanCompilation(const IRModule& mod);
+
+/// LLVM IR of a batch, before (or after) optimization.
+std::unique_ptr<llvm::Module> GenerateBatch(const FunctionBatch& batch, const CompilePlan& plan,
+                                            const LLVMTarget& target, llvm::LLVMContext* context,
+                                            bool optimize);
+/// One llvm::Module of all batches.
+std::unique_ptr<llvm::Module> GenerateWhole(const CompilePlan& plan, const LLVMTarget& target,
+                                            llvm::LLVMContext* context, bool optimize,
+                                            bool with_glue);
+
+/// Object buffers of the batches, compiled on all cores. The glue is not among them.
+std::vector<std::string> CompileBatches(const CompilePlan& plan, const LLVMTarget& target);
+
+/// Object of src/codegen/argcheck for a target; compiled once per process and target.
+std::shared_ptr<const std::string> GlueObject(const LLVMTarget& target);
+std::unique_ptr<llvm::Module> GlueModule(const LLVMTarget& target, llvm::LLVMContext* context);
+
+/// Runs `run(0) .. run(count - 1)` on up to one thread per core; rethrows the first error.
+void ParallelCompile(size_t count, const std::function<void(size_t)>& run);
+
+}  // namespace codegen
+}  // namespace tvm
+#endif  // TVM_CODEGEN_LLVM_COMPILE_H_

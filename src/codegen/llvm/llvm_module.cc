@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+#include "codegen/llvm/llvm_module.h"
+
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/IRReader/IRReader.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/SourceMgr.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+#include <tvm/ffi/error.h>
+#include <tvm/ffi/function.h>
+
+#include <fstream>
+
+#include "codegen/llvm/optimize.h"
+#include "codegen/object_merge.h"
+
+namespace tvm {
+namespace codegen {
+namespace {
+
+constexpr char kPackedPrefix[] = "__tvm_ffi_";
+
+template <typename T>
+ffi::Function Constant(T value) {
+  return ffi::Function::FromTyped([value = std::move(value)] { return value; });
+}
+
+/// A compiled function as a Function that keeps its module loaded.
+ffi::Function WrapSymbol(void* address, ffi::ObjectPtr<ffi::ModuleObj> owner) {
+  auto* keep = new ffi::ObjectPtr<ffi::ModuleObj>(std::move(owner));
+  auto drop = [](void* self) { delete static_cast<ffi::ObjectPtr<ffi::ModuleObj>*>(self); };
+  return ffi::Function::FromExternC(keep, reinterpret_cast<TVMFFISafeCallType>(address), drop);
+}
+
+std::unique_ptr<llvm::Module> ParseIR(const std::string& bytes, llvm::LLVMContext* context) {
+  llvm::SMDiagnostic diagnostic;
+  auto buffer = llvm::MemoryBuffer::getMemBuffer(bytes, "module");
+  std::unique_ptr<llvm::Module> module = llvm::parseIR(*buffer, diagnostic, *context);
+  TVM_FFI_CHECK(module != nullptr, ValueError)
+      << "cannot parse LLVM IR, line " << diagnostic.getLineNo() << ": "
+      << diagnostic.getMessage().str();
+  return module;
+}
+
+std::string BitcodeOf(const llvm::Module& module) {
+  std::string bytes;
+  llvm::raw_string_ostream stream(bytes);
+  llvm::WriteBitcodeToFile(module, stream);
+  stream.flush();
+  return bytes;
+}
+
+}  // namespace
+
+LLVMModuleObj::LLVMModuleObj(LLVMTarget target, CompilePlan plan)
+    : target_(std::move(target)), plan_(std::move(plan)) {
+  objects_ = CompileBatches(plan_, target_);
+  glue_ = GlueObject(target_);
+}
+
+LLVMModuleObj::LLVMModuleObj(LLVMTarget target, std::string bitcode)
+    : target_(std::move(target)), bitcode_(std::move(bitcode)) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = ParseIR(bitcode_, &context);
+  for (const llvm::Function& function : *module) {
+    const std::string name = function.getName().str();
+    if (function.isDeclaration() || name.rfind(kPackedPrefix, 0) != 0) continue;
+    plan_.symbols.insert(name);
+    plan_.function_names.push_back(name.substr(sizeof(kPackedPrefix) - 1));
+  }
+  std::unique_ptr<llvm::TargetMachine> machine = target_.CreateMachine();
+  OptimizeModule(module.get(), target_, machine.get(), /*scalar_loops=*/true);
+  objects_.push_back(EmitModule(module.get(), machine.get(), EmitKind::kObject));
+  glue_ = GlueObject(target_);
+}
+
+JITSession* LLVMModuleObj::Session() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (session_ == nullptr) {
+    std::vector<std::string_view> objects(objects_.begin(), objects_.end());
+    objects.push_back(*glue_);
+    session_ =
+        std::make_unique<JITSession>(target_, objects, static_cast<ffi::ModuleObj*>(this));
+  }
+  return session_.get();
+}
+
+bool LLVMModuleObj::ImplementsFunction(const ffi::String& name) {
+  return plan_.symbols.count(kPackedPrefix + std::string(name)) != 0;
+}
+
+ffi::Optional<ffi::Function> LLVMModuleObj::GetFunction(const ffi::String& name) {
+  if (name == "__tvm_is_system_module") return Constant(plan_.is_system_lib);
+  if (name == "__tvm_get_system_lib_prefix") {
+    if (!plan_.is_system_lib) return std::nullopt;
+    return Constant(ffi::String(plan_.system_lib_prefix));
+  }
+  if (name == "get_func_names") {
+    ffi::Array<ffi::String> names;
+    for (const std::string& function : plan_.function_names) names.push_back(function);
+    return Constant(names);
+  }
+  if (name == "_get_target_string") return Constant(ffi::String(target_.target_text()));
+  if (name == "__tvm_merged_object") return Constant(ffi::Bytes(MergedObject()));
+  if (name == "__tvm_target_triple") return Constant(ffi::String(target_.triple().str()));
+  if (name == "__tvm_target_features") return Constant(ffi::String(target_.features()));
+  if (!ImplementsFunction(name)) return std::nullopt;
+  void* address = Session()->Lookup(kPackedPrefix + std::string(name));
+  if (address == nullptr) return std::nullopt;
+  return WrapSymbol(address, ffi::GetObjectPtr<ffi::ModuleObj>(this));
+}
+
+std::string LLVMModuleObj::MergedObject() const {
+  std::vector<std::string_view> objects(objects_.begin(), objects_.end());
+  objects.push_back(*glue_);
+  return MergeObjects(objects);
+}
+
+std::unique_ptr<llvm::Module> LLVMModuleObj::Regenerate(llvm::LLVMContext* context,
+                                                        bool with_glue) const {
+  if (bitcode_.empty()) return GenerateWhole(plan_, target_, context, /*optimize=*/true, with_glue);
+  std::unique_ptr<llvm::Module> module = ParseIR(bitcode_, context);
+  if (with_glue && module->getFunction("__tvm_check_args") == nullptr) {
+    TVM_FFI_ICHECK(!llvm::Linker::linkModules(*module, GlueModule(target_, context)));
+  }
+  return module;
+}
+
+std::string LLVMModuleObj::Text(const std::string& format, bool with_glue) const {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = Regenerate(&context, with_glue);
+  if (format == "bc") return BitcodeOf(*module);
+  if (format == "s" || format == "asm") {
+    return EmitModule(module.get(), target_.CreateMachine().get(), EmitKind::kAssembly);
+  }
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream, nullptr);
+  stream.flush();
+  return text;
+}
+
+void LLVMModuleObj::WriteToFile(const ffi::String& file_name, const ffi::String& format) const {
+  std::string kind(format);
+  const std::string path(file_name);
+  if (kind.empty()) {
+    const size_t dot = path.rfind('.');
+    kind = dot == std::string::npos ? "o" : path.substr(dot + 1);
+  }
+  std::string bytes;
+  if (kind == "o" || kind == "obj") {
+    bytes = MergedObject();
+  } else if (kind == "s" || kind == "asm" || kind == "ll" || kind == "bc") {
+    bytes = Text(kind, /*with_glue=*/true);
+  } else {
+    TVM_FFI_THROW(ValueError) << "cannot write an llvm module in format `" << kind
+                              << "`; expected o, obj, s, asm, ll or bc";
+  }
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  TVM_FFI_CHECK(file.good(), RuntimeError) << "cannot write `" << path << "`";
+}
+
+ffi::String LLVMModuleObj::InspectSource(const ffi::String& format) const {
+  const std::string kind = format.empty() ? "ll" : std::string(format);
+  TVM_FFI_CHECK(kind == "ll" || kind == "s" || kind == "asm", ValueError)
+      << "cannot show an llvm module as `" << kind << "`; expected ll, s or asm";
+  return Text(kind, /*with_glue=*/false);
+}
+
+// Offered through LLVMHooks, see hooks.cc.
+ffi::Module BuildLLVM(IRModule mod, Target target) {
+  return ffi::Module(ffi::make_object<LLVMModuleObj>(LLVMTarget(target), PlanCompilation(mod)));
+}
+
+ffi::Module CreateLLVMModule(ffi::String target, ffi::String name) {
+  return ffi::Module(
+      ffi::make_object<LLVMModuleObj>(LLVMTarget(Target(target)), PlanCompilation(IRModule())));
+}
+
+ffi::Module LoadLLVMIR(ffi::String path) {
+  std::ifstream file{std::string(path), std::ios::binary};
+  TVM_FFI_CHECK(file.good(), ValueError) << "cannot find file " << path;
+  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = ParseIR(bytes, &context);
+  if (auto* flag = llvm::dyn_cast_or_null<llvm::MDString>(module->getModuleFlag("tvm_target"))) {
+    if (!flag->getString().empty()) {
+      return ffi::Module(ffi::make_object<LLVMModuleObj>(
+          LLVMTarget(Target(ffi::String(flag->getString().str()))), std::move(bytes)));
+    }
+  }
+#if LLVM_VERSION_MAJOR >= 21
+  const std::string triple = module->getTargetTriple().str();
+#else
+  const std::string triple = module->getTargetTriple();
+#endif
+  return ffi::Module(
+      ffi::make_object<LLVMModuleObj>(LLVMTarget::ForTriple(triple), std::move(bytes)));
+}
+
+}  // namespace codegen
+}  // namespace tvm

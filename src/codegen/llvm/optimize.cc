@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+#include "codegen/llvm/optimize.h"
+
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/DeadStoreElimination.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/IndVarSimplify.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LoopUnrollPass.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Vectorize/LoopVectorize.h>
+#include <tvm/ffi/error.h>
+
+namespace tvm {
+namespace codegen {
+namespace {
+
+llvm::FunctionPassManager LeanPipeline(bool scalar_loops) {
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass());
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  llvm::LICMOptions hoist;
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(hoist), /*UseMemorySSA=*/true));
+  if (scalar_loops) {
+    passes.addPass(llvm::LoopVectorizePass());
+    passes.addPass(llvm::InstCombinePass());
+    passes.addPass(llvm::SimplifyCFGPass());
+    passes.addPass(llvm::LoopUnrollPass(llvm::LoopUnrollOptions(2)));
+    passes.addPass(
+        llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(hoist), /*UseMemorySSA=*/true));
+  }
+  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::DSEPass());
+  return passes;
+}
+
+}  // namespace
+
+void OptimizeModule(llvm::Module* module, const LLVMTarget& target, llvm::TargetMachine* machine,
+                    bool scalar_loops) {
+  if (target.opt_level() == 0) return;
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = target.opt_level() > 0;
+  llvm::PassBuilder builder(machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager cgscc;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(cgscc);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, cgscc, modules);
+  llvm::ModulePassManager passes;
+  switch (target.opt_level()) {
+    case 1:
+      passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O1);
+      break;
+    case 2:
+      passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
+      break;
+    case -1:
+      passes.addPass(llvm::createModuleToFunctionPassAdaptor(LeanPipeline(scalar_loops)));
+      passes.addPass(llvm::GlobalDCEPass());
+      break;
+    default:
+      passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
+      break;
+  }
+  passes.run(*module, modules);
+}
+
+std::string EmitModule(llvm::Module* module, llvm::TargetMachine* machine, EmitKind kind) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  const auto type = kind == EmitKind::kObject ? llvm::CodeGenFileType::ObjectFile
+                                              : llvm::CodeGenFileType::AssemblyFile;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true)) {
+    TVM_FFI_THROW(ValueError) << "LLVM cannot emit "
+                              << (kind == EmitKind::kObject ? "an object file" : "assembly") << " for "
+                              << machine->getTargetTriple().str();
+  }
+  passes.run(*module);
+  return std::string(bytes.data(), bytes.size());
+}
+
+void VerifyLLVM(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (llvm::verifyModule(module, &stream)) {
+    TVM_FFI_THROW(InternalError) << "generated LLVM IR is malformed: " << text;
+  }
+}
+
+}  // namespace codegen
+}  // namespace tvm

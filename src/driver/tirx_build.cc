@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+// Modules of PrimFuncs to runnable modules.
+#include <tvm/codegen/codegen.h>
+#include <tvm/driver/driver.h>
+#include <tvm/ffi/error.h>
+#include <tvm/ffi/function.h>
+#include <tvm/ffi/reflection/registry.h>
+#include <tvm/s_tir/transform.h>
+#include <tvm/tirx/function.h>
+#include <tvm/tirx/transform.h>
+
+#include <map>
+
+namespace tvm {
+namespace driver {
+namespace {
+
+bool IsHostKind(const Target& target) {
+  return target->kind->name == "llvm" || target->kind->name == "c";
+}
+
+Target DefaultHost() {
+  return codegen::TryGetLLVMHooks() != nullptr ? Target("llvm") : Target("c");
+}
+
+/// The target to compile for, with its host set.
+Target Complete(Target target, const IRModule& mod) {
+  if (!target.defined()) target = Target::Current(/*allow_not_defined=*/true);
+  if (!target.defined()) {
+    for (const auto& [var, base] : mod->SortedFunctions()) {
+      if (auto bound = base->GetAttr<Target>(attr::kTarget)) {
+        target = *bound;
+        break;
+      }
+    }
+  }
+  if (!target.defined()) target = DefaultHost();
+  if (target->GetHost().has_value()) return target;
+  return Target::WithHost(target, IsHostKind(target) ? target : DefaultHost());
+}
+
+/// The lowering of a pipeline name: functions as written to packed, split functions.
+IRModule Lower(IRModule mod, const ffi::String& pipeline) {
+  // One list serves the three names: it accepts functions of blocks and of plain loops.
+  if (pipeline == "default" || pipeline == "s_tir" || pipeline == "tirx") {
+    return s_tir::transform::CpuPipeline()(std::move(mod));
+  }
+  // A backend or a user registered it: a function from target to [lowering, host, device] passes.
+  auto registered = ffi::Function::GetGlobal("driver.tir_pipeline." + std::string(pipeline));
+  TVM_FFI_CHECK(registered.has_value(), ValueError)
+      << "unknown TIR pipeline `" << pipeline << "`; known are default, s_tir, tirx and those "
+      << "registered by register_tir_pipeline";
+  return (*registered)().cast<tvm::transform::Pass>()(std::move(mod));
+}
+
+}  // namespace
+
+SplitModules SplitHostDeviceModules(const IRModule& mod) {
+  SplitModules split;
+  std::map<std::string, size_t> index;
+  auto like = [&] {
+    return IRModule(ffi::Map<GlobalVar, BaseFunc>(), mod->source_map, mod->attrs, mod->global_infos);
+  };
+  split.host = like();
+  for (const auto& [var, base] : mod->SortedFunctions()) {
+    auto target = base->GetAttr<Target>(attr::kTarget);
+    if (!target.has_value() || IsHostKind(*target)) {
+      split.host.CopyOnWrite()->Add(var, base);
+      continue;
+    }
+    const Target device = (*target).WithoutHost();
+    auto [it, fresh] = index.emplace(device->str(), split.devices.size());
+    if (fresh) split.devices.emplace_back(device, like());
+    split.devices[it->second].second.CopyOnWrite()->Add(var, base);
+  }
+  return split;
+}
+
+ffi::Module TirxBuild(IRModule mod, Target target, const ffi::String& pipeline) {
+  for (const auto& [var, base] : mod->SortedFunctions()) {
+    TVM_FFI_CHECK(base.as<tirx::PrimFuncNode>() != nullptr, ValueError)
+        << "tirx.build takes PrimFuncs, but `" << var->name_hint << "` is a " << base->GetTypeKey();
+  }
+  target = Complete(std::move(target), mod);
+  const Target host = *target->GetHost();
+  TargetScope scope(target);
+  mod = tirx::transform::BindTarget(target)(std::move(mod));
+  mod = Lower(std::move(mod), pipeline);
+  SplitModules split = SplitHostDeviceModules(mod);
+  IRModule host_module = s_tir::transform::FinalizeHost()(std::move(split.host));
+  ffi::Module result = codegen::Build(std::move(host_module), host.WithoutHost());
+  for (auto& [device, functions] : split.devices) {
+    result->ImportModule(codegen::Build(std::move(functions), device));
+  }
+  return result;
+}
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  namespace refl = ffi::reflection;
+  refl::GlobalDef()
+      .def("driver.TirxBuild",
+           [](IRModule mod, ffi::Optional<Target> target, ffi::Optional<ffi::String> pipeline) {
+             return TirxBuild(std::move(mod), target.has_value() ? *target : Target(nullptr),
+                              pipeline.has_value() ? *pipeline : ffi::String("default"));
+           })
+      .def("driver.SplitHostDeviceModules", [](IRModule mod) {
+        SplitModules split = SplitHostDeviceModules(mod);
+        ffi::Map<Target, IRModule> devices;
+        for (const auto& [target, functions] : split.devices) devices.Set(target, functions);
+        return ffi::Array<ffi::Any>{split.host, devices};
+      });
+}
+
+}  // namespace driver
+}  // namespace tvm

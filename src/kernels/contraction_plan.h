@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+/// Tile sizes of contractions: how many rows and columns one register tile has, how rows and
+/// columns are cut into tasks. All analytic, from the extents and the CPU's features.
+#ifndef TVM_KERNELS_CONTRACTION_PLAN_H_
+#define TVM_KERNELS_CONTRACTION_PLAN_H_
+
+#include <tvm/runtime/data_type.h>
+#include <tvm/target/target.h>
+
+#include <cstdint>
+
+namespace tvm {
+namespace kernels {
+
+/// Elements of one vector register.
+int64_t VectorLanes(DataType dtype, const Target& target);
+
+/// Columns of a packed panel: two registers; four where few rows leave registers free, so that a
+/// matrix-vector product streams longer runs; one where there are no more columns than that.
+int64_t PanelColumns(int64_t m, int64_t n, DataType dtype, const Target& target);
+
+/// How the loops around the register tile are cut.
+struct ContractionTiles {
+  int64_t lanes;           ///< elements of a vector
+  int64_t panel;           ///< columns of a tile
+  int64_t rows;            ///< rows of a full tile
+  int64_t block_rows;      ///< rows of a block; a multiple of `rows` unless it is all of them
+  int64_t row_blocks;      ///< blocks of rows
+  int64_t col_tiles;       ///< panels in all
+  int64_t tiles_per_task;  ///< panels of one task
+  int64_t col_tasks;       ///< tasks along the columns
+  bool parallel;           ///< whether threads are worth their launch
+};
+
+ContractionTiles PlanTiles(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t panel,
+                           DataType dtype, const Target& target);
+
+}  // namespace kernels
+}  // namespace tvm
+
+#endif  // TVM_KERNELS_CONTRACTION_PLAN_H_

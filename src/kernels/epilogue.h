@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+/// What follows an anchor: the elementwise stages that a rule applies to its results in registers.
+#ifndef TVM_KERNELS_EPILOGUE_H_
+#define TVM_KERNELS_EPILOGUE_H_
+
+#include <optional>
+#include <string>
+
+#include "kernels/group.h"
+
+namespace tvm {
+namespace kernels {
+
+/// The one output that consumes the anchor, with all stages in between inlined.
+struct Epilogue {
+  const Stage* stage;
+  /// Null when the anchor itself is the output. Written in the iterations of the anchor; it reads
+  /// the anchor's output at these iterations only.
+  PrimExpr value;
+  /// Where the output is stored, in the iterations of the anchor.
+  ffi::Array<PrimExpr> indices;
+};
+
+/// nullopt with a reason when the stages after the anchor are more than that.
+std::optional<Epilogue> ReadEpilogue(const Group& group, std::string* why);
+
+}  // namespace kernels
+}  // namespace tvm
+
+#endif  // TVM_KERNELS_EPILOGUE_H_

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+/// Every rule against plain loops, on shapes around the borders of its tiles.
+#include <gtest/gtest.h>
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/extra/module.h>
+#include <tvm/ffi/function.h>
+#include <tvm/kernels/rule.h>
+#include <tvm/te/create_prim_func.h>
+#include <tvm/tirx/op.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+
+#include "kernels/contraction_plan.h"
+#include "kernels/group.h"
+
+namespace tvm {
+namespace kernels {
+namespace {
+
+using ffi::Array;
+using te::Tensor;
+using tirx::IterVar;
+using tirx::Var;
+using Attrs = ffi::Map<ffi::String, ffi::Any>;
+
+PrimExpr I(int64_t v) { return Index(v); }
+Array<PrimExpr> Shape(std::initializer_list<int64_t> extents) {
+  Array<PrimExpr> shape;
+  for (int64_t e : extents) shape.push_back(I(e));
+  return shape;
+}
+IterVar Axis(int64_t extent, const char* name) {
+  return te::reduce_axis(Range::FromMinExtent(I(0), I(extent)), name);
+}
+Tensor Input(std::initializer_list<int64_t> extents, const char* name,
+             DataType dtype = DataType::Float(32)) {
+  return te::placeholder(Shape(extents), dtype, name);
+}
+
+/// A float32 array with 64-byte aligned storage.
+struct Data {
+  std::vector<int64_t> shape;
+  float* data;
+  DLTensor view;
+
+  Data(const Array<PrimExpr>& extents, uint32_t seed) {
+    int64_t size = 1;
+    for (const PrimExpr& e : extents) {
+      shape.push_back(*as_const_int(e));
+      size *= shape.back();
+    }
+    count = size;
+    const size_t bytes = (static_cast<size_t>(size) * sizeof(float) + 127) / 64 * 64;
+    data = static_cast<float*>(std::aligned_alloc(64, bytes));
+    std::mt19937 rng(seed);
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    for (int64_t i = 0; i < size; ++i) data[i] = seed == 0 ? NAN : uniform(rng);
+    view = DLTensor{data,
+                    DLDevice{kDLCPU, 0},
+                    static_cast<int>(shape.size()),
+                    DLDataType{kDLFloat, 32, 1},
+                    shape.data(),
+                    nullptr,
+                    0};
+  }
+  ~Data() { std::free(data); }
+  Data(const Data&) = delete;
+  int64_t count;
+};
+
+void Run(const tirx::PrimFunc& func, const Target& target,
+         const std::vector<std::unique_ptr<Data>>& args) {
+  tirx::PrimFunc named = WithAttr(func, "global_symbol", ffi::String("main"));
+  IRModule mod(ffi::Map<GlobalVar, BaseFunc>{{GlobalVar("main"), named}});
+  ffi::Module lib = ffi::Function::GetGlobalRequired("driver.TirxBuild")(mod, target, nullptr).cast<ffi::Module>();
+  ffi::Function f = lib->GetFunction("main").value();
+  std::vector<ffi::AnyView> views;
+  for (const auto& arg : args) views.emplace_back(&arg->view);
+  ffi::Any result;
+  f.CallPacked(views.data(), static_cast<int32_t>(views.size()), &result);
+}
+
+/// Emits the group with `rule`, runs it and the plain loops on the same data, and compares.
+void Check(const Array<Tensor>& args, const char* rule, double tolerance = 2e-5) {
+  const Target target("llvm");
+  tirx::PrimFunc group = te::CreatePrimFunc(args);
+  std::optional<tirx::PrimFunc> fast;
+  std::string why;
+  for (const KernelRule& each : AllRules()) {
+    if (each.name == rule) fast = each.emit(group, target, &why);
+  }
+  ASSERT_TRUE(fast.has_value()) << rule << " declines: " << why;
+  std::vector<std::unique_ptr<Data>> want, got;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const bool output = args[i]->op.as<te::PlaceholderOpNode>() == nullptr;
+    const uint32_t seed = output ? 0 : static_cast<uint32_t>(i + 1);
+    want.push_back(std::make_unique<Data>(args[i]->shape, seed));
+    got.push_back(std::make_unique<Data>(args[i]->shape, seed));
+  }
+  Run(group, target, want);
+  Run(*fast, target, got);
+  for (size_t i = 0; i < args.size(); ++i) {
+    float scale = 1e-6f;
+    for (int64_t j = 0; j < want[i]->count; ++j) {
+      scale = std::max(scale, std::fabs(want[i]->data[j]));
+    }
+    for (int64_t j = 0; j < want[i]->count; ++j) {
+      ASSERT_NEAR(want[i]->data[j], got[i]->data[j], tolerance * scale)
+          << rule << ", argument " << i << ", element " << j;
+    }
+  }
+}
+
+Tensor Matmul(const Tensor& a, const Tensor& b, int64_t m, int64_t n, int64_t k) {
+  IterVar r = Axis(k, "k");
+  return te::compute(Shape({m, n}), te::FCompute([&](const Array<Var>& i) {
+                       return te::sum(a(i[0], r->var) * b(r->var, i[1]), {r});
+                     }),
+                     "C", "", Attrs{{kTileOp, ffi::String("gemm")}});
+}
+
+Tensor PackedMatmul(const Tensor& a, const Tensor& p, int64_t m, int64_t n, int64_t k,
+                    int64_t panel) {
+  IterVar r = Axis(k, "k");
+  return te::compute(
+      Shape({m, n}), te::FCompute([&](const Array<Var>& i) {
+        return te::sum(
+            a(i[0], r->var) * p(floordiv(i[1], I(panel)), r->var, floormod(i[1], I(panel))), {r});
+      }),
+      "C", "", Attrs{{kTileOp, ffi::String("gemm")}, {kPanel, panel}});
+}
+
+TEST(Contraction, PackedWithEpilogueAroundTileBorders) {
+  const Target target("llvm");
+  for (int64_t m : {1, 2, 7, 12, 13, 29, 64}) {
+    for (int64_t n : {1, 15, 16, 17, 33, 96, 100}) {
+      for (int64_t k : {1, 5, 64}) {
+        const int64_t panel = PanelColumns(m, n, DataType::Float(32), target);
+        Tensor a = Input({m, k}, "A"), p = Input({(n + panel - 1) / panel, k, panel}, "P");
+        Tensor bias = Input({n}, "bias");
+        Tensor c = PackedMatmul(a, p, m, n, k, panel);
+        Tensor d = te::compute(
+            Shape({m, n}),
+            te::FCompute([&](const Array<Var>& i) { return c(i[0], i[1]) + bias(i[1]); }), "D");
+        Tensor e = te::compute(Shape({m, n}), te::FCompute([&](const Array<Var>& i) {
+                                 return max(d(i[0], i[1]), make_zero(DataType::Float(32)));
+                               }),
+                               "E");
+        SCOPED_TRACE(::testing::Message() << m << "x" << n << "x" << k);
+        Check({a, p, bias, e}, "contraction");
+      }
+    }
+  }
+}
+
+TEST(Contraction, PlainAndTransposedOperands) {
+  for (int64_t m : {1, 13, 40}) {
+    for (int64_t n : {1, 17, 64}) {
+      const int64_t k = 37;
+      Tensor a = Input({m, k}, "A"), b = Input({k, n}, "B");
+      SCOPED_TRACE(::testing::Message() << m << "x" << n);
+      Check({a, b, Matmul(a, b, m, n, k)}, "contraction");
+      Tensor at = Input({k, m}, "At"), bt = Input({n, k}, "Bt");
+      IterVar r = Axis(k, "k");
+      Tensor c = te::compute(Shape({m, n}), te::FCompute([&](const Array<Var>& i) {
+                               return te::sum(at(r->var, i[0]) * bt(i[1], r->var), {r});
+                             }),
+                             "C", "", Attrs{{kTileOp, ffi::String("gemm")}});
+      Check({at, bt, c}, "contraction");
+    }
+  }
+}
+
+TEST(Contraction, BatchedAttentionLikeReads) {
+  const int64_t s = 21, h = 3, d = 16;
+  Tensor q = Input({s, h * d}, "Q"), k = Input({s, h * d}, "K");
+  IterVar r = Axis(d, "d");
+  Tensor scores = te::compute(
+      Shape({h, s, s}), te::FCompute([&](const Array<Var>& i) {
+        return te::sum(q(i[1], i[0] * I(d) + r->var) * k(i[2], i[0] * I(d) + r->var), {r});
+      }),
+      "S", "", Attrs{{kTileOp, ffi::String("gemm")}});
+  Tensor scaled =
+      te::compute(Shape({h, s, s}), te::FCompute([&](const Array<Var>& i) {
+                    return scores(i[0], i[1], i[2]) * make_const(DataType::Float(32), 0.25);
+                  }),
+                  "D");
+  Check({q, k, scaled}, "contraction");
+}
+
+Tensor Conv(const Tensor& x, const Tensor& p, int64_t size, int64_t ic, int64_t oc, int64_t kernel,
+            int64_t stride, int64_t pad, int64_t panel) {
+  const int64_t out = (size + 2 * pad - kernel) / stride + 1;
+  IterVar kh = Axis(kernel, "kh"), kw = Axis(kernel, "kw"), c = Axis(ic, "ic");
+  return te::compute(
+      Shape({1, out, out, oc}), te::FCompute([&](const Array<Var>& i) {
+        PrimExpr h = i[1] * I(stride) + kh->var - I(pad), w = i[2] * I(stride) + kw->var - I(pad);
+        PrimExpr value = x(i[0], h, w, c->var);
+        if (pad > 0) {
+          PrimExpr inside = h >= I(0) && h < I(size) && w >= I(0) && w < I(size);
+          value = if_then_else(inside, value, make_zero(DataType::Float(32)));
+        }
+        PrimExpr k = (kh->var * I(kernel) + kw->var) * I(ic) + c->var;
+        return te::sum(value * p(floordiv(i[3], I(panel)), k, floormod(i[3], I(panel))),
+                       {kh, kw, c});
+      }),
+      "C", "", Attrs{{kTileOp, ffi::String("conv2d")}, {kPanel, panel}});
+}
+
+TEST(Contraction, ConvolutionWithBorderStrideAndResidual) {
+  const Target target("llvm");
+  for (int64_t kernel : {1, 3, 7}) {
+    for (int64_t stride : {1, 2}) {
+      for (int64_t ic : {3, 16, 20}) {
+        const int64_t size = 11, oc = 40, pad = kernel / 2;
+        const int64_t out = (size + 2 * pad - kernel) / stride + 1;
+        const int64_t panel = PanelColumns(out * out, oc, DataType::Float(32), target);
+        Tensor x = Input({1, size, size, ic}, "X");
+        Tensor p = Input({(oc + panel - 1) / panel, kernel * kernel * ic, panel}, "P");
+        Tensor rest = Input({1, out, out, oc}, "R");
+        Tensor c = Conv(x, p, size, ic, oc, kernel, stride, pad, panel);
+        Tensor d =
+            te::compute(Shape({1, out, out, oc}), te::FCompute([&](const Array<Var>& i) {
+                          return max(c(i[0], i[1], i[2], i[3]) + rest(i[0], i[1], i[2], i[3]),
+                                     make_zero(DataType::Float(32)));
+                        }),
+                        "D");
+        SCOPED_TRACE(::testing::Message() << kernel << " stride " << stride << " ic " << ic);
+        Check({x, p, rest, d}, "contraction");
+      }
+    }
+  }
+}
+
+Attrs WindowAttrs(int64_t size, int64_t stride, int64_t pad) {
+  Attrs attrs{{kTileOp, ffi::String("window")}};
+  for (const char* axis : {"h", "w"}) {
+    attrs.Set(std::string("in_") + axis, size);
+    attrs.Set(std::string("stride_") + axis, stride);
+    attrs.Set(std::string("pad_") + axis, pad);
+    attrs.Set(std::string("dilation_") + axis, int64_t{1});
+  }
+  return attrs;
+}
+
+TEST(Window, DepthwiseConvolutionAndMaxPool) {
+  for (int64_t size : {1, 4, 9}) {
+    for (int64_t kernel : {1, 3, 5}) {
+      for (int64_t stride : {1, 2}) {
+        for (int64_t channels : {1, 16, 37}) {
+          const int64_t pad = kernel / 2, out = (size + 2 * pad - kernel) / stride + 1;
+          Tensor x = Input({1, size, size, channels}, "X");
+          Tensor w = Input({kernel, kernel, channels}, "W");
+          auto at = [&](const Array<Var>& i, const IterVar& kh, const IterVar& kw, PrimExpr other) {
+            PrimExpr r = i[1] * I(stride) + kh->var - I(pad);
+            PrimExpr c = i[2] * I(stride) + kw->var - I(pad);
+            PrimExpr inside = r >= I(0) && r < I(size) && c >= I(0) && c < I(size);
+            return if_then_else(inside, x(i[0], r, c, i[3]), other);
+          };
+          IterVar kh = Axis(kernel, "kh"), kw = Axis(kernel, "kw");
+          Tensor conv =
+              te::compute(Shape({1, out, out, channels}), te::FCompute([&](const Array<Var>& i) {
+                            return te::sum(at(i, kh, kw, make_zero(DataType::Float(32))) *
+                                               w(kh->var, kw->var, i[3]),
+                                           {kh, kw});
+                          }),
+                          "C", "", WindowAttrs(size, stride, pad));
+          Tensor relu = te::compute(
+              Shape({1, out, out, channels}), te::FCompute([&](const Array<Var>& i) {
+                return max(conv(i[0], i[1], i[2], i[3]), make_zero(DataType::Float(32)));
+              }),
+              "D");
+          SCOPED_TRACE(::testing::Message() << size << " kernel " << kernel << " stride " << stride
+                                            << " channels " << channels);
+          Check({x, w, relu}, "window");
+          IterVar ph = Axis(kernel, "kh"), pw = Axis(kernel, "kw");
+          Tensor pool =
+              te::compute(Shape({1, out, out, channels}), te::FCompute([&](const Array<Var>& i) {
+                            return te::max(at(i, ph, pw, min_value(DataType::Float(32))),
+                                           Array<IterVar>{ph, pw});
+                          }),
+                          "P", "", WindowAttrs(size, stride, pad));
+          Check({x, pool}, "window");
+        }
+      }
+    }
+  }
+}
+
+TEST(Map, BroadcastChainTransposeAndConcat) {
+  for (int64_t n : {1, 5, 16, 67}) {
+    Tensor x = Input({3, n}, "X"), b = Input({n}, "B"), s = Input({3, 1}, "S");
+    Tensor y = te::compute(Shape({3, n}), te::FCompute([&](const Array<Var>& i) {
+                             return (x(i[0], i[1]) + b(i[1])) * s(i[0], I(0));
+                           }),
+                           "Y");
+    Tensor z = te::compute(Shape({3, n}), te::FCompute([&](const Array<Var>& i) {
+                             return max(y(i[0], i[1]), make_zero(DataType::Float(32)));
+                           }),
+                           "Z");
+    SCOPED_TRACE(n);
+    Check({x, b, s, z}, "map");
+    Tensor t = te::compute(Shape({n, 3}),
+                           te::FCompute([&](const Array<Var>& i) { return x(i[1], i[0]); }), "T");
+    Check({x, t}, "map");
+    Tensor w = Input({3, 4}, "W");
+    Tensor joined = te::compute(Shape({3, n + 4}), te::FCompute([&](const Array<Var>& i) {
+                                  return if_then_else(PrimExpr(i[1]) < I(n), x(i[0], i[1]),
+                                                      w(i[0], i[1] - I(n)));
+                                }),
+                                "J");
+    Check({x, w, joined}, "map");
+    Tensor padded = te::compute(
+        Shape({5, n + 3}), te::FCompute([&](const Array<Var>& i) {
+          PrimExpr inside = PrimExpr(i[0]) >= I(1) && PrimExpr(i[0]) < I(4) &&
+                            PrimExpr(i[1]) >= I(2) && PrimExpr(i[1]) < I(n + 2);
+          return if_then_else(inside, x(i[0] - I(1), i[1] - I(2)), make_zero(DataType::Float(32)));
+        }),
+        "P");
+    Check({x, padded}, "map");
+  }
+}
+
+TEST(Map, LargeRunsAreCutForThreads) {
+  const int64_t n = 1000003;
+  Tensor x = Input({n}, "X");
+  Tensor y = te::compute(Shape({n}),
+                         te::FCompute([&](const Array<Var>& i) { return x(i[0]) * x(i[0]); }), "Y");
+  Check({x, y}, "map");
+}
+
+TEST(Row, SoftmaxAndLayerNorm) {
+  for (int64_t rows : {1, 6}) {
+    for (int64_t n : {1, 7, 16, 100, 257}) {
+      Tensor x = Input({2, rows, n}, "X");
+      IterVar k = Axis(n, "k"), q = Axis(n, "k");
+      Tensor largest = te::compute(Shape({2, rows}), te::FCompute([&](const Array<Var>& i) {
+                                     return te::max(x(i[0], i[1], k->var), Array<IterVar>{k});
+                                   }),
+                                   "M");
+      Tensor e = te::compute(Shape({2, rows, n}), te::FCompute([&](const Array<Var>& i) {
+                               return exp(x(i[0], i[1], i[2]) - largest(i[0], i[1]));
+                             }),
+                             "E");
+      Tensor total = te::compute(Shape({2, rows}), te::FCompute([&](const Array<Var>& i) {
+                                   return te::sum(e(i[0], i[1], q->var), {q});
+                                 }),
+                                 "S");
+      Tensor y = te::compute(Shape({2, rows, n}), te::FCompute([&](const Array<Var>& i) {
+                               return e(i[0], i[1], i[2]) / total(i[0], i[1]);
+                             }),
+                             "Y");
+      SCOPED_TRACE(::testing::Message() << rows << " rows of " << n);
+      Check({x, y}, "row");
+      IterVar a = Axis(n, "k"), b = Axis(n, "k");
+      PrimExpr scale = make_const(DataType::Float(32), 1.0 / static_cast<double>(n));
+      Tensor sum = te::compute(Shape({2, rows, 1}), te::FCompute([&](const Array<Var>& i) {
+                                 return te::sum(x(i[0], i[1], a->var), {a});
+                               }),
+                               "sum");
+      Tensor centred = te::compute(Shape({2, rows, n}), te::FCompute([&](const Array<Var>& i) {
+                                     return x(i[0], i[1], i[2]) - sum(i[0], i[1], I(0)) * scale;
+                                   }),
+                                   "c");
+      Tensor square = te::compute(
+          Shape({2, rows, 1}), te::FCompute([&](const Array<Var>& i) {
+            return te::sum(centred(i[0], i[1], b->var) * centred(i[0], i[1], b->var), {b});
+          }),
+          "q");
+      Tensor norm = te::compute(
+          Shape({2, rows, n}), te::FCompute([&](const Array<Var>& i) {
+            return centred(i[0], i[1], i[2]) *
+                   rsqrt(square(i[0], i[1], I(0)) * scale + make_const(DataType::Float(32), 1e-5));
+          }),
+          "N");
+      Check({x, norm}, "row");
+    }
+  }
+}
+
+TEST(Column, GlobalAveragePool) {
+  for (int64_t channels : {1, 16, 45}) {
+    Tensor x = Input({2, 5, 7, channels}, "X");
+    IterVar h = Axis(5, "h"), w = Axis(7, "w");
+    Tensor sum = te::compute(Shape({2, 1, 1, channels}), te::FCompute([&](const Array<Var>& i) {
+                               return te::sum(x(i[0], h->var, w->var, i[3]), {h, w});
+                             }),
+                             "S");
+    Tensor mean = te::compute(Shape({2, 1, 1, channels}), te::FCompute([&](const Array<Var>& i) {
+                                return sum(i[0], i[1], i[2], i[3]) *
+                                       make_const(DataType::Float(32), 1.0 / 35);
+                              }),
+                              "M");
+    SCOPED_TRACE(channels);
+    if (channels == 1) {
+      Check({x, mean}, "row");
+    } else {
+      Check({x, mean}, "column");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kernels
+}  // namespace tvm

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+/// Rule `window`: depthwise convolution and pooling in NHWC.
+///
+///   C[n, oh, ow, c] (+)= f(X[n, oh*sh - pt + kh*dh, ow*sw - pl + kw*dw, c], W[kh, kw, c])
+///
+/// Vectors run along the channels, some neighbouring columns are kept in registers together so that
+/// they share what they load. Rows of the window that lie outside of the picture are left out by
+/// the bounds of the loop over kh; for columns the picture is cut into left border, interior and
+/// right border, and only the borders have bounds that depend on the position.
+#include <tvm/ir/expr_functor.h>
+#include <tvm/kernels/rule.h>
+#include <tvm/tirx/builtin.h>
+#include <tvm/tirx/op.h>
+#include <tvm/tirx/stmt_functor.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/contraction_plan.h"
+#include "kernels/epilogue.h"
+#include "kernels/group.h"
+
+namespace tvm {
+namespace kernels {
+namespace {
+
+using ffi::Array;
+using ffi::Map;
+using tirx::Bind;
+using tirx::Buffer;
+using tirx::BufferLoad;
+using tirx::BufferStore;
+using tirx::For;
+using tirx::ForKind;
+using tirx::SeqStmt;
+using tirx::Stmt;
+
+constexpr const char* kRuleName = "window";
+
+int64_t CeilDiv(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
+
+/// One direction of the window.
+struct Span1D {
+  int64_t out, in, kernel, stride, pad, dilation;
+  /// Positions [first, last) at which the whole window lies inside.
+  int64_t first() const { return std::clamp<int64_t>(CeilDiv(pad, stride), 0, out); }
+  int64_t last() const {
+    const int64_t room = in - 1 + pad - (kernel - 1) * dilation;
+    return std::clamp<int64_t>(room < 0 ? 0 : room / stride + 1, first(), out);
+  }
+};
+
+PrimExpr CeilDivExpr(const PrimExpr& a, int64_t b) {
+  return b == 1 ? a : floordiv(a + Index(b - 1), Index(b));
+}
+
+class WindowEmitter {
+ public:
+  WindowEmitter(const Group& group, Epilogue epilogue, const Target& target)
+      : anchor_(group.stages[group.anchor]),
+        epilogue_(std::move(epilogue)),
+        dtype_(anchor_.output.dtype()),
+        lanes_(VectorLanes(dtype_, target)) {
+    auto span = [&](const char* axis, int64_t out, int64_t kernel) {
+      auto get = [&](const char* what, int64_t otherwise) {
+        return anchor_.Int((std::string(what) + "_" + axis).c_str(), otherwise);
+      };
+      return Span1D{out, get("in", 0), kernel, get("stride", 1), get("pad", 0), get("dilation", 1)};
+    };
+    h_ = span("h", anchor_.spatial[1].extent, anchor_.reduce[0].extent);
+    w_ = span("w", anchor_.spatial[2].extent, anchor_.reduce[1].extent);
+    value_ = DropBorderTests(InlineProducers(group, anchor_.value, group.anchor));
+  }
+
+  Stmt Emit() {
+    Var task = IndexVar("task");
+    const int64_t tasks = anchor_.spatial[0].extent * h_.out;
+    access_.Bind(task, tasks);
+    Set(anchor_.spatial[0], access_.Simplify(floordiv(task, Index(h_.out))));
+    Var oh = IndexVar("oh");
+    access_.Bind(oh, h_.out);
+    Set(anchor_.spatial[1], oh);
+    PrimExpr top = PrimExpr(oh) * Index(h_.stride) - Index(h_.pad);
+    Range kh = Bounds(h_, top);
+    Array<Stmt> seq{Bind(oh, access_.Simplify(floormod(task, Index(h_.out))))};
+    const int64_t tile = std::clamp<int64_t>(12 / w_.kernel, 2, 6);
+    const int64_t first = w_.first(), last = w_.last();
+    Columns(0, first, 1, kh, true, &seq);
+    const int64_t whole = (last - first) / tile * tile;
+    Columns(first, first + whole, tile, kh, false, &seq);
+    Columns(first + whole, last, 1, kh, false, &seq);
+    Columns(last, w_.out, 1, kh, true, &seq);
+    Stmt body = SeqStmt::Flatten(seq);
+    const int64_t work = tasks * w_.out * anchor_.spatial[3].extent * h_.kernel * w_.kernel;
+    return access_.Wrap(work >= 100000 ? ParallelLoop(task, tasks, body) : Loop(task, tasks, body));
+  }
+
+ private:
+  /// if_then_else(inside the picture, x, pad) => x: the loops do not leave the picture.
+  PrimExpr DropBorderTests(const PrimExpr& value) {
+    class Dropper : public ExprMutator {
+     public:
+      explicit Dropper(const std::vector<Iter>& window) : window_(window) {}
+
+     private:
+      Expr VisitExpr_(const CallNode* op) final {
+        if (op->op.same_as(tirx::builtin::if_then_else())) {
+          for (const Iter& iter : window_) {
+            if (UsesVar(op->args[0], iter.var)) return VisitExpr(op->args[1]);
+          }
+        }
+        return ExprMutator::VisitExpr_(op);
+      }
+      const std::vector<Iter>& window_;
+    };
+    return PrimExpr(Dropper(anchor_.reduce)(value));
+  }
+
+  void Set(const Iter& iter, const PrimExpr& value) { values_.Set(iter.var, value); }
+
+  /// Taps of the window that lie inside when its first tap is at `start`.
+  Range Bounds(const Span1D& span, const PrimExpr& start) {
+    PrimExpr low = access_.Simplify(max(Index(0), CeilDivExpr(Index(0) - start, span.dilation)));
+    PrimExpr high = access_.Simplify(
+        min(Index(span.kernel), CeilDivExpr(Index(span.in) - start, span.dilation)));
+    return Range(low, high);
+  }
+
+  /// Columns [begin, end) in tiles of `tile`.
+  void Columns(int64_t begin, int64_t end, int64_t tile, const Range& kh, bool border,
+               Array<Stmt>* seq) {
+    if (begin >= end) return;
+    Var step = IndexVar("step"), ow = IndexVar("ow");
+    access_.Bind(ow, w_.out);
+    PrimExpr left = PrimExpr(ow) * Index(w_.stride) - Index(w_.pad);
+    Range kw = border ? Bounds(w_, left) : Range(Index(0), Index(w_.kernel));
+    Stmt body = Channels(ow, tile, kh, kw, border);
+    PrimExpr at = Index(begin) + PrimExpr(step) * Index(tile);
+    seq->push_back(Loop(step, (end - begin) / tile, SeqStmt::Flatten(Bind(ow, at), body)));
+  }
+
+  Stmt Channels(const Var& ow, int64_t tile, const Range& kh, const Range& kw, bool border) {
+    const int64_t channels = anchor_.spatial[3].extent;
+    const int64_t whole = channels / lanes_, rest = channels % lanes_;
+    Array<Stmt> seq;
+    if (whole > 0) {
+      Var block = IndexVar("c_block");
+      access_.Bind(block, whole);
+      seq.push_back(Loop(block, whole,
+                         Tile(ow, tile, PrimExpr(block) * Index(lanes_), lanes_, kh, kw, border)));
+    }
+    if (rest > 0) seq.push_back(Tile(ow, tile, Index(whole * lanes_), rest, kh, kw, border));
+    return SeqStmt::Flatten(seq);
+  }
+
+  Stmt Tile(const Var& ow, int64_t tile, const PrimExpr& channel, int64_t width, const Range& kh,
+            const Range& kw, bool border) {
+    Buffer acc = FlatAccess::Scratch("acc", tile * lanes_, dtype_, "local");
+    access_.UseAsIs(acc);
+    Var lane = IndexVar("lane");
+    access_.Bind(lane, width);
+    auto slot = [&](int64_t t) { return Index(t * lanes_) + lane; };
+    auto at = [&](const PrimExpr& expr, int64_t t) {
+      Map<Var, PrimExpr> values = values_;
+      values.Set(anchor_.spatial[2].var, PrimExpr(ow) + Index(t));
+      values.Set(anchor_.spatial[3].var, channel + lane);
+      return Substitute(expr, values);
+    };
+    Array<Stmt> seq{tirx::AllocBuffer(acc)};
+    for (int64_t t = 0; t < tile; ++t) {
+      seq.push_back(VectorLoop(lane, width, BufferStore(acc, anchor_.init, {slot(t)})));
+    }
+    seq.push_back(Taps(kh, kw, border, [&]() {
+      Array<Stmt> step;
+      for (int64_t t = 0; t < tile; ++t) {
+        PrimExpr sum = BufferLoad(acc, {slot(t)});
+        PrimExpr value = access_.Loads(at(value_, t));
+        PrimExpr next = anchor_.kind == ReduceKind::kSum   ? sum + value
+                        : anchor_.kind == ReduceKind::kMax ? max(sum, value)
+                                                           : min(sum, value);
+        step.push_back(VectorLoop(lane, width, BufferStore(acc, next, {slot(t)})));
+      }
+      return SeqStmt::Flatten(step);
+    }));
+    for (int64_t t = 0; t < tile; ++t) {
+      PrimExpr sum = BufferLoad(acc, {slot(t)});
+      PrimExpr value = sum;
+      if (epilogue_.value.defined()) {
+        // The accumulator is flat already: stand in a variable while the rest is made flat.
+        Var result("result", dtype_);
+        value =
+            access_.Loads(at(ReplaceLoads(epilogue_.value, anchor_.output, PrimExpr(result)), t));
+        value = Substitute(value, Map<Var, PrimExpr>{{result, sum}});
+      }
+      const Buffer& output = epilogue_.stage->output;
+      Array<PrimExpr> indices = epilogue_.indices.Map([&](const PrimExpr& i) { return at(i, t); });
+      seq.push_back(
+          VectorLoop(lane, width,
+                     BufferStore(access_.Alias(output), value, {access_.Offset(output, indices)})));
+    }
+    return SeqStmt::Flatten(seq);
+  }
+
+  /// Loops over the window around `body`; inside of the picture the columns are unrolled.
+  template <typename F>
+  Stmt Taps(const Range& kh, const Range& kw, bool border, F body) {
+    const Iter &row = anchor_.reduce[0], &col = anchor_.reduce[1];
+    Var i = IndexVar("kh");
+    access_.Bind(i, row.extent);
+    Set(row, i);
+    Stmt inner;
+    if (border || col.extent > 9) {
+      Var j = IndexVar("kw");
+      access_.Bind(j, col.extent);
+      Set(col, j);
+      inner = For(j, kw->min, kw->extent, ForKind::kSerial, body());
+    } else {
+      Array<Stmt> unrolled;
+      for (int64_t k = 0; k < col.extent; ++k) {
+        Set(col, Index(k));
+        unrolled.push_back(body());
+      }
+      inner = SeqStmt::Flatten(unrolled);
+    }
+    return For(i, kh->min, kh->extent, ForKind::kSerial, inner);
+  }
+
+  const Stage& anchor_;
+  Epilogue epilogue_;
+  DataType dtype_;
+  int64_t lanes_;
+  Span1D h_, w_;
+  PrimExpr value_;
+  FlatAccess access_;
+  Map<Var, PrimExpr> values_;
+};
+
+std::optional<KernelPlan> QueryWindow(const KernelQuery& query, const Target&) {
+  if (query.tile_op != "depthwise_conv2d" && query.tile_op != "pool") return std::nullopt;
+  KernelPlan plan;
+  plan.rule = kRuleName;
+  plan.data_layout = "NHWC";
+  return plan;
+}
+
+std::optional<tirx::PrimFunc> EmitWindow(const tirx::PrimFunc& func, const Target& target,
+                                         std::string* why) {
+  auto group = ParseGroup(func, why);
+  if (!group) return std::nullopt;
+  auto decline = [&](const char* reason) {
+    *why = reason;
+    return std::nullopt;
+  };
+  if (group->anchor < 0) return decline("no anchor");
+  const Stage& anchor = group->stages[group->anchor];
+  if (anchor.Text(kTileOp) != "window") return decline("the anchor is no window");
+  if (anchor.spatial.size() != 4 || anchor.reduce.size() != 2) return decline("not NHWC");
+  if (anchor.kind == ReduceKind::kProd || anchor.kind == ReduceKind::kNone) {
+    return decline("reduces in another way");
+  }
+  for (const Iter& iter : anchor.spatial) {
+    if (iter.extent == 0) return decline("empty");
+  }
+  auto epilogue = ReadEpilogue(*group, why);
+  if (!epilogue) return std::nullopt;
+  return ScheduledFunc(func, WindowEmitter(*group, *std::move(epilogue), target).Emit());
+}
+
+const bool kRegistered = RegisterRule({kRuleName, 90, QueryWindow, EmitWindow});
+
+}  // namespace
+}  // namespace kernels
+}  // namespace tvm

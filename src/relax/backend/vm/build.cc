@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+/// \file
+/// \brief relax::Build: from graph functions to an executable of the virtual machine.
+#include <tvm/relax/build.h>
+
+#include <tvm/ffi/function.h>
+#include <tvm/ffi/reflection/registry.h>
+#include <tvm/relax/analysis.h>
+#include <tvm/tirx/function.h>
+
+#include "relax/backend/pipeline.h"
+#include "relax/backend/vm/codegen_vm.h"
+
+namespace tvm {
+namespace relax {
+
+namespace {
+
+FBuildPrimFuncs& BuilderSlot() {
+  static FBuildPrimFuncs& slot = *new FBuildPrimFuncs();
+  return slot;
+}
+
+bool HasFunctions(const IRModule& mod) { return !mod->functions.empty(); }
+
+}  // namespace
+
+void SetPrimFuncBuilder(FBuildPrimFuncs builder) { BuilderSlot() = std::move(builder); }
+const FBuildPrimFuncs& GetPrimFuncBuilder() {
+  TVM_FFI_CHECK(BuilderSlot() != nullptr, RuntimeError)
+      << "no builder of kernels is registered: the driver layer is not linked in";
+  return BuilderSlot();
+}
+
+ffi::Module Build(IRModule mod, Target target, BuildOptions options) {
+  TVM_FFI_CHECK(target.defined(), ValueError) << "relax.build needs a target";
+  TargetScope scope(target);
+  if (!options.params.empty()) {
+    Map<ffi::Any, ffi::ObjectRef> params;
+    for (const auto& [name, value] : options.params) {
+      params.Set(ffi::Any(name), value.cast<ffi::ObjectRef>());
+    }
+    mod = transform::BindParams("main", params)(mod);
+  }
+  if (!options.relax_pipeline.empty()) {
+    for (const transform::Pass& pass : GetPipeline(options.relax_pipeline, target)) mod = pass(mod);
+  }
+  TVM_FFI_CHECK(options.exec_mode == "bytecode", ValueError)
+      << "exec_mode must be 'bytecode', but got '" << options.exec_mode << "'";
+  ExecBuilder builder = ExecBuilder::Create();
+  IRModule kernels = VMCodeGen(builder, mod);
+  Array<ffi::Module> external;
+  if (auto ext = kernels->GetAttr<Array<ffi::Module>>(tvm::attr::kExternalMods)) {
+    external = ext.value();
+    kernels = tvm::WithoutAttr(kernels, tvm::attr::kExternalMods);
+  }
+  ffi::Module exec(ffi::ObjectPtr<ffi::ModuleObj>(builder->Get()));
+  if (HasFunctions(kernels)) {
+    exec->ImportModule(GetPrimFuncBuilder()(kernels, target, options.tir_pipeline));
+  }
+  for (const ffi::Module& m : external) exec->ImportModule(m);
+  return exec;
+}
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  namespace refl = tvm::ffi::reflection;
+  refl::GlobalDef()
+      .def("relax.Build",
+           [](IRModule mod, Target target, Optional<Map<String, ffi::Any>> params,
+              Optional<String> relax_pipeline, Optional<String> tir_pipeline,
+              Optional<String> exec_mode) {
+             BuildOptions o;
+             if (params.has_value()) o.params = params.value();
+             if (relax_pipeline.has_value()) o.relax_pipeline = relax_pipeline.value();
+             if (tir_pipeline.has_value()) o.tir_pipeline = tir_pipeline.value();
+             if (exec_mode.has_value()) o.exec_mode = exec_mode.value();
+             return Build(mod, target, o);
+           })
+      .def("relax.GetPipeline",
+           [](String name, Target target) { return GetPipeline(name, target); })
+      .def("relax.ListPipelines", [] { return ListPipelines(); });
+}
+
+}  // namespace relax
+}  // namespace tvm

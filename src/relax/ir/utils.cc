@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+#include "relax/ir/utils.h"
+
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace tvm {
+namespace relax {
+
+namespace {
+
+/// Allocator of constant tensors: aligned host memory, freed with the tensor.
+struct HostAllocator {
+  void AllocData(DLTensor* tensor) {
+    int64_t bytes = (tensor->dtype.bits * tensor->dtype.lanes + 7) / 8;
+    for (int i = 0; i < tensor->ndim; ++i) bytes *= tensor->shape[i];
+    size_t rounded = (static_cast<size_t>(bytes) + 63) / 64 * 64;
+    tensor->data = std::aligned_alloc(64, rounded == 0 ? 64 : rounded);
+    if (tensor->data == nullptr) throw std::bad_alloc();
+  }
+  void FreeData(DLTensor* tensor) { std::free(tensor->data); }
+};
+
+uint16_t DoubleToBFloat16(double value) {
+  uint32_t bits = std::bit_cast<uint32_t>(static_cast<float>(value));
+  if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return static_cast<uint16_t>((bits >> 16) | 0x40);
+  uint32_t round = 0x7FFFu + ((bits >> 16) & 1);
+  return static_cast<uint16_t>((bits + round) >> 16);
+}
+
+double BFloat16ToDouble(uint16_t bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
+
+template <typename T>
+void Put(void* dst, T value) {
+  std::memcpy(dst, &value, sizeof(T));
+}
+template <typename T>
+T Take(const void* src) {
+  T value;
+  std::memcpy(&value, src, sizeof(T));
+  return value;
+}
+
+[[noreturn]] void NoHostForm(DataType dtype) {
+  TVM_FFI_THROW(TypeError) << "a scalar constant of type " << dtype << " is not supported";
+}
+
+template <typename V>
+void StoreAny(void* dst, DataType dtype, V value) {
+  if (dtype.is_bool()) return Put<uint8_t>(dst, value != 0);
+  if (dtype.is_bfloat16()) return Put(dst, DoubleToBFloat16(static_cast<double>(value)));
+  if (dtype.is_float()) {
+    switch (dtype.bits()) {
+      case 16: return Put<_Float16>(dst, static_cast<_Float16>(value));
+      case 32: return Put<float>(dst, static_cast<float>(value));
+      case 64: return Put<double>(dst, static_cast<double>(value));
+      default: break;
+    }
+  }
+  if (dtype.is_int() || dtype.is_uint()) {
+    int64_t v = static_cast<int64_t>(value);
+    switch (dtype.bits()) {
+      case 8: return Put<uint8_t>(dst, static_cast<uint8_t>(v));
+      case 16: return Put<uint16_t>(dst, static_cast<uint16_t>(v));
+      case 32: return Put<uint32_t>(dst, static_cast<uint32_t>(v));
+      case 64: return Put<uint64_t>(dst, static_cast<uint64_t>(v));
+      default: break;
+    }
+  }
+  NoHostForm(dtype);
+}
+
+template <typename V>
+V LoadAny(const void* src, DataType dtype) {
+  if (dtype.is_bool()) return static_cast<V>(Take<uint8_t>(src) != 0);
+  if (dtype.is_bfloat16()) return static_cast<V>(BFloat16ToDouble(Take<uint16_t>(src)));
+  if (dtype.is_float()) {
+    switch (dtype.bits()) {
+      case 16: return static_cast<V>(Take<_Float16>(src));
+      case 32: return static_cast<V>(Take<float>(src));
+      case 64: return static_cast<V>(Take<double>(src));
+      default: break;
+    }
+  }
+  if (dtype.is_int()) {
+    switch (dtype.bits()) {
+      case 8: return static_cast<V>(Take<int8_t>(src));
+      case 16: return static_cast<V>(Take<int16_t>(src));
+      case 32: return static_cast<V>(Take<int32_t>(src));
+      case 64: return static_cast<V>(Take<int64_t>(src));
+      default: break;
+    }
+  }
+  if (dtype.is_uint()) {
+    switch (dtype.bits()) {
+      case 8: return static_cast<V>(Take<uint8_t>(src));
+      case 16: return static_cast<V>(Take<uint16_t>(src));
+      case 32: return static_cast<V>(Take<uint32_t>(src));
+      case 64: return static_cast<V>(Take<uint64_t>(src));
+      default: break;
+    }
+  }
+  NoHostForm(dtype);
+}
+
+}  // namespace
+
+ffi::Tensor NewHostTensor(const std::vector<int64_t>& shape, DataType dtype) {
+  return ffi::Tensor::FromNDAlloc(HostAllocator(), ffi::Shape(shape.begin(), shape.end()), dtype,
+                                  DLDevice{kDLCPU, 0});
+}
+
+void StoreScalar(void* dst, DataType dtype, double value) { StoreAny(dst, dtype, value); }
+void StoreScalar(void* dst, DataType dtype, int64_t value) { StoreAny(dst, dtype, value); }
+double LoadScalarAsDouble(const void* src, DataType dtype) { return LoadAny<double>(src, dtype); }
+int64_t LoadScalarAsInt(const void* src, DataType dtype) { return LoadAny<int64_t>(src, dtype); }
+
+}  // namespace relax
+}  // namespace tvm

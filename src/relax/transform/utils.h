@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+/// \file
+/// \brief Registration of function passes.
+#ifndef TVM_SRC_RELAX_TRANSFORM_UTILS_H_
+#define TVM_SRC_RELAX_TRANSFORM_UTILS_H_
+
+#include <tvm/relax/transform.h>
+
+namespace tvm {
+namespace relax {
+namespace transform {
+
+/// A pass over functions without options. `name` is `relax.PassName`.
+struct FunctionPassSpec {
+  const char* name;
+  const char* summary;
+  Function (*run)(Function func, const IRModule& mod, const PassContext& ctx);
+  int opt_level = 0;
+};
+/// Defines the global `relax.transform.PassName` and makes the pass for C++ callers.
+class FunctionPassRegistration {
+ public:
+  explicit FunctionPassRegistration(FunctionPassSpec spec);
+  Pass operator()() const { return Create(spec_); }
+
+ private:
+  static Pass Create(const FunctionPassSpec& spec);
+  FunctionPassSpec spec_;
+};
+
+}  // namespace transform
+}  // namespace relax
+}  // namespace tvm
+
+#endif  // TVM_SRC_RELAX_TRANSFORM_UTILS_H_

@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+/// \file thread_pool.cc
+/// The process's pool of workers and the launches that share it.
+///
+/// A launch lives on its caller's stack. The caller claims idle workers, posts the launch to
+/// each, runs task 0 itself and waits. Each participant starts with its own task id and then takes
+/// what ids are left. Callers of several threads share the workers and together keep at most as
+/// many threads busy as there may be; a caller that finds none idle runs alone.
+#include <pthread.h>
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/container/shape.h>
+#include <tvm/ffi/error.h>
+#include <tvm/ffi/extra/c_env_api.h>
+#include <tvm/ffi/function.h>
+#include <tvm/ffi/reflection/registry.h>
+#include <tvm/ffi/string.h>
+#include <tvm/runtime/c_backend_api.h>
+#include <tvm/runtime/logging.h>
+#include <tvm/runtime/threading_backend.h>
+#include <tvm/support/str_util.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "runtime/threading/affinity.h"
+#include "runtime/threading/cpu_topology.h"
+
+namespace tvm {
+namespace runtime {
+
+namespace {
+
+inline void CpuRelax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// Waits in ever cheaper ways: spin, give the core away, sleep.
+class Backoff {
+ public:
+  void Pause() {
+    ++count_;
+    if (count_ < kSpins) {
+      CpuRelax();
+    } else if (count_ < kYields) {
+      std::this_thread::yield();
+    } else {
+      // Whatever we wait for has no core to run on, or takes long.
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+
+ private:
+  static constexpr int kSpins = 4000;
+  static constexpr int kYields = 8000;
+  int count_ = 0;
+};
+
+/// True while this thread runs a task: a launch inside one runs inline.
+thread_local bool in_parallel_task = false;
+
+struct Launch {
+  FTVMParallelLambda lambda;
+  void* cdata;
+  int participants;
+  TVMParallelGroupEnv env;
+  std::atomic<int> next_task;
+  /// Participants, the caller excluded, that still run.
+  std::atomic<int> pending;
+  std::atomic<uint64_t> barrier_arrivals{0};
+  std::atomic<bool> failed{false};
+  /// The error of the failed task with the lowest id, guarded by mu.
+  std::mutex mu;
+  int failed_task = -1;
+  TVMFFIObjectHandle error = nullptr;
+
+  void RunTask(int task) {
+    int rc = lambda(task, &env, cdata);
+    if (__builtin_expect(rc != 0, 0)) RecordFailure(task, rc);
+  }
+
+  void RunFrom(int first) {
+    bool outer = in_parallel_task;
+    in_parallel_task = true;
+    for (int task = first; task < env.num_task;
+         task = next_task.fetch_add(1, std::memory_order_relaxed)) {
+      RunTask(task);
+    }
+    in_parallel_task = outer;
+  }
+
+  void RecordFailure(int task, int rc) {
+    TVMFFIObjectHandle raised = nullptr;
+    TVMFFIErrorMoveFromRaised(&raised);
+    if (raised == nullptr) {
+      std::string text = "Task " + std::to_string(task) + " error: it returned status " +
+                         std::to_string(rc) + " without raising an error";
+      TVMFFIErrorSetRaisedFromCStr("RuntimeError", text.c_str());
+      TVMFFIErrorMoveFromRaised(&raised);
+    }
+    {
+      std::lock_guard<std::mutex> lock(mu);
+      if (failed_task < 0 || task < failed_task) {
+        std::swap(error, raised);
+        failed_task = task;
+      }
+    }
+    if (raised != nullptr) TVMFFIObjectDecRef(raised);
+    failed.store(true, std::memory_order_release);
+  }
+
+  /// Hands the recorded error to this thread; 0 if there is none.
+  int Finish() {
+    if (__builtin_expect(!failed.load(std::memory_order_acquire), 1)) return 0;
+    // The task's own error travels on, so its kind and any host exception behind it survive.
+    TVMFFIErrorSetRaised(error);
+    TVMFFIObjectDecRef(error);
+    return -1;
+  }
+};
+
+class ThreadPool {
+ public:
+  static ThreadPool* Global() {
+    ThreadPool* pool = global_.load(std::memory_order_acquire);
+    if (__builtin_expect(pool != nullptr, 1)) return pool;
+    return Create();
+  }
+
+  /// Stops the workers once no launch uses them.
+  static void Reset() {
+    std::lock_guard<std::mutex> lock(create_mu_);
+    // Taken out of sight first; a launch already inside finishes on the old pool, which is
+    // only stopped when idle and never freed, as such a launch may still look at it.
+    if (ThreadPool* pool = global_.exchange(nullptr, std::memory_order_acq_rel)) pool->Stop();
+  }
+
+  int NumThreads() const { return num_used_.load(std::memory_order_relaxed); }
+
+  static void Configure(threading::ThreadGroup::AffinityMode mode, int nthreads,
+                        const std::vector<unsigned>& cpus) {
+    int use = threading::SuggestedThreads(mode, nthreads, cpus);
+    if (nthreads <= 0) use = std::min(use, threading::MaxConcurrency());
+    // Raises for a wrong mode here and not at the next launch.
+    threading::PlanAffinity(mode, use, cpus);
+    {
+      std::lock_guard<std::mutex> lock(create_mu_);
+      configured_threads_ = std::max(1, use);
+      configured_mode_ = mode;
+      configured_cpus_ = cpus;
+    }
+    Reset();
+  }
+
+  int Run(FTVMParallelLambda lambda, void* cdata, int num_task, bool needs_all) {
+    if (in_parallel_task || num_task == 1) return RunInline(lambda, cdata, num_task);
+    int limit = NumThreads();
+    int want = num_task == 0 ? limit : std::min(num_task, limit);
+    if (want <= 1 && exclude_worker0_) return RunInline(lambda, cdata, num_task);
+
+    Slot* claimed[kMaxWorkers];
+    int num_claimed = 0;
+    int helpers = exclude_worker0_ ? want - 1 : want;
+    busy_.fetch_add(1, std::memory_order_relaxed);
+    if (needs_all && num_task != 0 && num_task <= limit) {
+      ClaimExactly(claimed, &num_claimed, helpers);
+    } else {
+      ClaimIdle(claimed, &num_claimed, helpers);
+    }
+    if (num_claimed == 0) {
+      busy_.fetch_sub(1, std::memory_order_relaxed);
+      return RunInline(lambda, cdata, num_task);
+    }
+
+    bool caller_runs = exclude_worker0_;
+    Launch launch;
+    launch.lambda = lambda;
+    launch.cdata = cdata;
+    launch.participants = num_claimed + (caller_runs ? 1 : 0);
+    launch.env.sync_handle = &launch;
+    launch.env.num_task = num_task == 0 ? launch.participants : num_task;
+    launch.next_task.store(launch.participants, std::memory_order_relaxed);
+    launch.pending.store(num_claimed, std::memory_order_relaxed);
+    for (int i = 0; i < num_claimed; ++i) Post(claimed[i], &launch, i + (caller_runs ? 1 : 0));
+    if (caller_runs) launch.RunFrom(0);
+    Backoff backoff;
+    while (launch.pending.load(std::memory_order_acquire) != 0) backoff.Pause();
+    busy_.fetch_sub(1, std::memory_order_relaxed);
+    return launch.Finish();
+  }
+
+ private:
+  static constexpr int kMaxWorkers = 256;
+
+  struct alignas(64) Slot {
+    std::atomic<bool> claimed{false};
+    /// Counts posts; the worker runs once for each step.
+    std::atomic<uint32_t> epoch{0};
+    std::atomic<bool> sleeping{false};
+    Launch* launch = nullptr;
+    int task = 0;
+  };
+
+  static ThreadPool* Create() {
+    std::lock_guard<std::mutex> lock(create_mu_);
+    ThreadPool* pool = global_.load(std::memory_order_acquire);
+    if (pool == nullptr) {
+      static std::once_flag once;
+      std::call_once(once, [] {
+        pthread_atfork([] { create_mu_.lock(); }, [] { create_mu_.unlock(); },
+                       [] {
+                         // The child has none of the threads: it starts a pool of its own.
+                         create_mu_.unlock();
+                         global_.store(nullptr, std::memory_order_relaxed);
+                       });
+      });
+      pool = new ThreadPool();
+      global_.store(pool, std::memory_order_release);
+    }
+    return pool;
+  }
+
+  ThreadPool() {
+    const char* exclude = std::getenv("TVM_EXCLUDE_WORKER0");
+    exclude_worker0_ = exclude == nullptr || std::atoi(exclude) != 0;
+    const char* spin = std::getenv("TVM_THREAD_POOL_SPIN_COUNT");
+    spin_count_ = spin == nullptr ? 300000 : std::max(0, std::atoi(spin));
+    int threads = configured_threads_ > 0 ? configured_threads_ : threading::MaxConcurrency();
+    threads = std::min(std::max(threads, 1), kMaxWorkers);
+    num_used_.store(threads, std::memory_order_relaxed);
+    num_slots_ = exclude_worker0_ ? threads - 1 : threads;
+    slots_ = std::make_unique<Slot[]>(static_cast<size_t>(num_slots_));
+    auto plan = threading::BindThreadsAllowed()
+                    ? threading::PlanAffinity(configured_mode_, threads, configured_cpus_)
+                    : std::vector<std::vector<unsigned>>(static_cast<size_t>(threads));
+    for (int i = 0; i < num_slots_; ++i) {
+      Slot* slot = &slots_[static_cast<size_t>(i)];
+      workers_.emplace_back([this, slot] { Work(slot); });
+      threading::SetAffinity(&workers_.back(),
+                             plan[static_cast<size_t>(i + (exclude_worker0_ ? 1 : 0))]);
+    }
+  }
+
+  void Stop() {
+    stopped_.store(true, std::memory_order_relaxed);
+    for (int i = 0; i < num_slots_; ++i) {
+      Slot* slot = &slots_[static_cast<size_t>(i)];
+      Backoff backoff;
+      while (slot->claimed.exchange(true, std::memory_order_acquire)) backoff.Pause();
+      Post(slot, nullptr, 0);
+    }
+    for (std::thread& t : workers_) t.join();
+    workers_.clear();
+  }
+
+  int RunInline(FTVMParallelLambda lambda, void* cdata, int num_task) {
+    Launch launch;
+    launch.lambda = lambda;
+    launch.cdata = cdata;
+    launch.participants = 1;
+    launch.env.sync_handle = &launch;
+    launch.env.num_task = num_task == 0 ? 1 : num_task;
+    launch.next_task.store(1, std::memory_order_relaxed);
+    launch.RunFrom(0);
+    return launch.Finish();
+  }
+
+  bool TryClaim(Slot* slot) {
+    if (slot->claimed.load(std::memory_order_relaxed) ||
+        slot->claimed.exchange(true, std::memory_order_acquire)) {
+      return false;
+    }
+    busy_.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+
+  /// Takes idle workers as long as callers and workers stay within the number of threads.
+  void ClaimIdle(Slot** claimed, int* num_claimed, int want) {
+    for (int i = 0; i < num_slots_ && *num_claimed < want; ++i) {
+      int busy = busy_.load(std::memory_order_relaxed);
+      if (busy >= NumThreads() + (exclude_worker0_ ? 0 : 1)) return;
+      Slot* slot = &slots_[static_cast<size_t>(i)];
+      if (TryClaim(slot)) claimed[(*num_claimed)++] = slot;
+    }
+  }
+
+  /// Waits for the first `want` workers, since tasks that may meet at a barrier must all run at
+  /// once. The fixed order keeps two such callers from waiting for each other.
+  void ClaimExactly(Slot** claimed, int* num_claimed, int want) {
+    for (int i = 0; i < want; ++i) {
+      Slot* slot = &slots_[static_cast<size_t>(i)];
+      Backoff backoff;
+      while (!TryClaim(slot)) {
+        if (stopped_.load(std::memory_order_relaxed)) {
+          // The pool is being replaced: the tasks run here one after another.
+          while (*num_claimed > 0) {
+            busy_.fetch_sub(1, std::memory_order_relaxed);
+            claimed[--*num_claimed]->claimed.store(false, std::memory_order_release);
+          }
+          return;
+        }
+        backoff.Pause();
+      }
+      claimed[(*num_claimed)++] = slot;
+    }
+  }
+
+  static void Post(Slot* slot, Launch* launch, int task) {
+    slot->launch = launch;
+    slot->task = task;
+    slot->epoch.fetch_add(1, std::memory_order_seq_cst);
+    if (slot->sleeping.load(std::memory_order_seq_cst)) slot->epoch.notify_one();
+  }
+
+  void WaitForPost(Slot* slot, uint32_t seen) {
+    for (int i = 0; i < spin_count_; ++i) {
+      if (slot->epoch.load(std::memory_order_acquire) != seen) return;
+      CpuRelax();
+    }
+    slot->sleeping.store(true, std::memory_order_seq_cst);
+    while (slot->epoch.load(std::memory_order_seq_cst) == seen) slot->epoch.wait(seen);
+    slot->sleeping.store(false, std::memory_order_relaxed);
+  }
+
+  void Work(Slot* slot) {
+    uint32_t seen = 0;
+    for (;;) {
+      WaitForPost(slot, seen);
+      ++seen;
+      Launch* launch = slot->launch;
+      if (launch == nullptr) return;
+      launch->RunFrom(slot->task);
+      // Idle again before the caller can go on, so that its next launch finds this worker.
+      busy_.fetch_sub(1, std::memory_order_relaxed);
+      slot->claimed.store(false, std::memory_order_release);
+      launch->pending.fetch_sub(1, std::memory_order_release);
+    }
+  }
+
+  static std::atomic<ThreadPool*> global_;
+  static std::mutex create_mu_;
+  static int configured_threads_;
+  static threading::ThreadGroup::AffinityMode configured_mode_;
+  static std::vector<unsigned> configured_cpus_;
+
+  bool exclude_worker0_ = true;
+  int spin_count_ = 0;
+  int num_slots_ = 0;
+  std::atomic<int> num_used_{1};
+  std::atomic<bool> stopped_{false};
+  /// Callers inside Run and claimed workers.
+  std::atomic<int> busy_{0};
+  std::unique_ptr<Slot[]> slots_;
+  std::vector<std::thread> workers_;
+};
+
+std::atomic<ThreadPool*> ThreadPool::global_{nullptr};
+std::mutex ThreadPool::create_mu_;
+int ThreadPool::configured_threads_ = 0;
+threading::ThreadGroup::AffinityMode ThreadPool::configured_mode_ = threading::ThreadGroup::kBig;
+std::vector<unsigned> ThreadPool::configured_cpus_;
+
+}  // namespace
+
+namespace threading {
+
+void ResetThreadPool() { ThreadPool::Reset(); }
+
+void Configure(ThreadGroup::AffinityMode mode, int nthreads,
+               const std::vector<unsigned int>& cpus, int max_concurrency) {
+  if (max_concurrency > 0) SetMaxConcurrency(max_concurrency);
+  ThreadPool::Configure(mode, nthreads, cpus);
+}
+
+int32_t NumThreads() { return ThreadPool::Global()->NumThreads(); }
+
+}  // namespace threading
+
+void ParallelLaunch(void (*f)(int, int, void*), void* data, int num_task) {
+  struct Closure {
+    void (*f)(int, int, void*);
+    void* data;
+  } closure{f, data};
+  auto body = [](int task, TVMParallelGroupEnv* env, void* cdata) -> int {
+    auto* c = static_cast<Closure*>(cdata);
+    TVM_FFI_SAFE_CALL_BEGIN();
+    c->f(task, env->num_task, c->data);
+    TVM_FFI_SAFE_CALL_END();
+  };
+  TVM_FFI_CHECK_SAFE_CALL(ThreadPool::Global()->Run(body, &closure, num_task, false));
+}
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  namespace refl = tvm::ffi::reflection;
+  refl::GlobalDef()
+      .def_packed("runtime.config_threadpool",
+                  [](ffi::PackedArgs args, ffi::Any* rv) {
+                    TVM_REQUIRE(args.size() >= 2, TypeError)
+                        << "runtime.config_threadpool expects a mode and a number of threads, got "
+                        << args.size() << " arguments";
+                    std::vector<unsigned> cpus;
+                    if (args.size() >= 3 && args[2] != nullptr) {
+                      for (const ffi::String& s : args[2].cast<ffi::Array<ffi::String>>()) {
+                        auto cpu = support::ParseInt(std::string_view(s.data(), s.size()));
+                        TVM_REQUIRE(cpu.has_value() && *cpu >= 0, ValueError)
+                            << "expected the number of a core, got \"" << s << "\"";
+                        cpus.push_back(static_cast<unsigned>(*cpu));
+                      }
+                    }
+                    int limit = args.size() >= 4 ? args[3].cast<int>() : 0;
+                    threading::Configure(
+                        static_cast<threading::ThreadGroup::AffinityMode>(args[0].cast<int>()),
+                        args[1].cast<int>(), cpus, limit);
+                  })
+      .def("runtime.NumThreads", []() { return threading::NumThreads(); })
+      .def("tvm.runtime.threading.set_current_thread_affinity", [](ffi::Shape cpus) {
+        std::vector<unsigned> list;
+        for (int64_t cpu : cpus) {
+          TVM_REQUIRE(cpu >= 0, ValueError) << "expected the number of a core, got " << cpu;
+          list.push_back(static_cast<unsigned>(cpu));
+        }
+        TVM_REQUIRE(threading::SetAffinity(nullptr, list), RuntimeError)
+            << "cannot restrict this thread to cores " << cpus;
+      });
+}
+
+}  // namespace runtime
+}  // namespace tvm
+
+int TVMBackendParallelLaunch(FTVMParallelLambda flambda, void* cdata, int num_task) {
+  using tvm::runtime::ThreadPool;
+  try {
+    return ThreadPool::Global()->Run(flambda, cdata, num_task, true);
+  } catch (const std::exception& e) {
+    TVMFFIErrorSetRaisedFromCStr("RuntimeError", e.what());
+    return -1;
+  }
+}
+
+int TVMBackendParallelBarrier(int task_id, TVMParallelGroupEnv* penv) {
+  using tvm::runtime::Launch;
+  auto* launch = static_cast<Launch*>(penv->sync_handle);
+  if (launch->participants < penv->num_task) {
+    std::string text = "Request parallel sync task larger than number of threads used: " +
+                       std::to_string(penv->num_task) + " tasks on " +
+                       std::to_string(launch->participants) + " threads";
+    TVMFFIErrorSetRaisedFromCStr("InternalError", text.c_str());
+    return -1;
+  }
+  auto n = static_cast<uint64_t>(penv->num_task);
+  uint64_t ticket = launch->barrier_arrivals.fetch_add(1, std::memory_order_acq_rel);
+  uint64_t target = (ticket / n + 1) * n;
+  tvm::runtime::Backoff backoff;
+  while (launch->barrier_arrivals.load(std::memory_order_acquire) < target) {
+    // A task that failed never arrives.
+    if (launch->failed.load(std::memory_order_acquire)) {
+      TVMFFIErrorSetRaisedFromCStr("RuntimeError", "another task of the launch failed");
+      return -1;
+    }
+    backoff.Pause();
+  }
+  return 0;
+}

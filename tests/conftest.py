@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The OpenTVM authors
+"""Paths and fixtures that all Python tests share."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+for folder in ("bench", "ffi/python", "python"):
+    if str(ROOT / folder) not in sys.path:
+        sys.path.insert(0, str(ROOT / folder))
+os.environ.setdefault("TVM_LIBRARY_PATH", str(ROOT / "build" / "lib"))
+
+
+@pytest.fixture(scope="session")
+def root():
+    """The top folder of the repository."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def model_folder():
+    """Folder with the ONNX models of the benchmarks; made at the first use."""
+    import models
+
+    folder = ROOT / "out" / "models"
+    models.make_models(str(folder), str(ROOT / ".cache" / "wheels"))
+    return folder

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The OpenTVM authors
+"""The README's Python and C++ examples do what they say."""
+
+import os
+import re
+import subprocess
+import sys
+
+
+def test_python_and_cpp_examples(root, tmp_path):
+    text = (root / "README.md").read_text(encoding="utf8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    script = tmp_path / "example.py"
+    script.write_text(code, encoding="utf8")
+    env = {**os.environ, "PYTHONPATH": f"{root}/python:{root}/ffi/python"}
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=tmp_path, env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == "[[0. 0. 1.] [2. 0. 4.]]".split()
+    program = root / "build" / "bin" / "run_model"
+    done = subprocess.run([program, tmp_path / "relu.so"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "2, 3" in done.stdout.replace("x", ", ")
