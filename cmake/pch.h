@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
-// Headers that nearly every compiler file includes; precompiled when TVM_PCH is on.
+// Headers that nearly every file includes; precompiled when TVM_PCH is on.
 #pragma once
 #include <tvm/ffi/any.h>
 #include <tvm/ffi/container/array.h>

@@ -37,8 +37,8 @@ Tensor Zeros(const std::string& spec) {
       shape.push_back(*value);
     }
   }
-  Tensor out = Tensor::Empty(ffi::Shape(shape.begin(), shape.end()),
-                             tvm::DataType(parts[1]), tvm::Device{kDLCPU, 0});
+  Tensor out = Tensor::Empty(ffi::Shape(shape.begin(), shape.end()), tvm::DataType(parts[1]),
+                             tvm::Device{kDLCPU, 0});
   std::memset(out->data, 0, ffi::GetDataSize(*out.GetDLTensorPtr()));
   return out;
 }

@@ -18,8 +18,8 @@ namespace ffi {
 namespace {
 
 using ArrayView = BigInt::ArrayView;
-using Words = std::vector<int64_t>;      ///< two's complement
-using Digits = std::vector<uint32_t>;    ///< magnitude in base 2^32, no leading zeros
+using Words = std::vector<int64_t>;    ///< two's complement
+using Digits = std::vector<uint32_t>;  ///< magnitude in base 2^32, no leading zeros
 constexpr size_t kWordBits = 64;
 /// Larger results would exhaust memory long before they are useful.
 constexpr uint64_t kMaxBits = uint64_t{1} << 36;
@@ -212,8 +212,8 @@ TVMFFIAny HashNative(const Any& value) noexcept {
 TVMFFIAny EqualNative(const Any& lhs, const Any& rhs) noexcept {
   const auto* a = lhs.as<BigIntObj>();
   const auto* b = rhs.as<BigIntObj>();
-  const bool equal = a->size() == b->size() &&
-                     std::memcmp(a->data(), b->data(), a->size() * sizeof(int64_t)) == 0;
+  const bool equal =
+      a->size() == b->size() && std::memcmp(a->data(), b->data(), a->size() * sizeof(int64_t)) == 0;
   return detail::AnyUnsafe::MoveAnyToTVMFFIAny(Any(equal));
 }
 
@@ -320,9 +320,9 @@ BigInt::operator double() const {
     sticky = (digits[drop / 32] & ((uint32_t{1} << (drop % 32)) - 1)) != 0;
   }
   if (sticky) top |= 1;
-  const double magnitude = drop > 2048 ? std::numeric_limits<double>::infinity()
-                                       : std::ldexp(static_cast<double>(top),
-                                                    static_cast<int>(drop));
+  const double magnitude = drop > 2048
+                               ? std::numeric_limits<double>::infinity()
+                               : std::ldexp(static_cast<double>(top), static_cast<int>(drop));
   if (std::isinf(magnitude)) TVM_FFI_THROW(OverflowError) << "BigInt is too large for double";
   return view().negative() ? -magnitude : magnitude;
 }

@@ -12,11 +12,10 @@ struct DeviceName {
 };
 
 constexpr DeviceName kDeviceNames[] = {
-    {"cpu", kDLCPU},         {"cuda", kDLCUDA},   {"opencl", kDLOpenCL},
-    {"vulkan", kDLVulkan},   {"metal", kDLMetal}, {"mps", kDLMetal},
-    {"vpi", kDLVPI},         {"rocm", kDLROCM},   {"ext_dev", kDLExtDev},
-    {"hexagon", kDLHexagon}, {"wgpu", kDLWebGPU}, {"webgpu", kDLWebGPU},
-    {"maia", kDLMAIA},       {"trn", kDLTrn},
+    {"cpu", kDLCPU},        {"cuda", kDLCUDA},       {"opencl", kDLOpenCL}, {"vulkan", kDLVulkan},
+    {"metal", kDLMetal},    {"mps", kDLMetal},       {"vpi", kDLVPI},       {"rocm", kDLROCM},
+    {"ext_dev", kDLExtDev}, {"hexagon", kDLHexagon}, {"wgpu", kDLWebGPU},   {"webgpu", kDLWebGPU},
+    {"maia", kDLMAIA},      {"trn", kDLTrn},
 };
 
 /// Plain decimal digits that fit an int32.

@@ -176,14 +176,12 @@ std::string Print(DLDataType dtype) {
   std::string text;
   if (dtype.code >= kDLExtCustomBegin) {
     static const Function get_name = Function::GetGlobalRequired("dtype.get_custom_type_name");
-    text = "custom[" +
-           std::string(get_name(static_cast<int64_t>(dtype.code)).cast<String>()) + "]";
+    text = "custom[" + std::string(get_name(static_cast<int64_t>(dtype.code)).cast<String>()) + "]";
   } else {
     text = detail::DLDataTypeCodeAsCStr(static_cast<DLDataTypeCode>(dtype.code));
   }
-  const bool width_in_name =
-      (dtype.code == kDLBool && dtype.bits == 8) ||
-      (dtype.code >= kDLFloat8_e3m4 && dtype.code <= kDLFloat4_e2m1fn);
+  const bool width_in_name = (dtype.code == kDLBool && dtype.bits == 8) ||
+                             (dtype.code >= kDLFloat8_e3m4 && dtype.code <= kDLFloat4_e2m1fn);
   const bool default_handle = dtype.code == kDLOpaqueHandle && dtype.bits == 64;
   if (!width_in_name && !default_handle) text += std::to_string(dtype.bits);
   const auto lanes = static_cast<int16_t>(dtype.lanes);
@@ -250,7 +248,6 @@ int TVMFFIDataTypeFromString(const TVMFFIByteArray* str, DLDataType* out) {
 
 int TVMFFIDataTypeToString(const DLDataType* dtype, TVMFFIAny* out) {
   TVM_FFI_SAFE_CALL_BEGIN();
-  tvm::ffi::TypeTraits<tvm::ffi::String>::MoveToAny(tvm::ffi::String(tvm::ffi::Print(*dtype)),
-                                                    out);
+  tvm::ffi::TypeTraits<tvm::ffi::String>::MoveToAny(tvm::ffi::String(tvm::ffi::Print(*dtype)), out);
   TVM_FFI_SAFE_CALL_END();
 }

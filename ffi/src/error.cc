@@ -85,8 +85,7 @@ void TVMFFIErrorSetRaisedFromCStrParts(const char* kind, const char** message_pa
     if (message_parts[i] != nullptr) message.append(message_parts[i]);
   }
   const TVMFFIByteArray* backtrace = TVMFFIBacktrace(nullptr, 0, nullptr, 0);
-  tvm::ffi::SetRaised(
-      tvm::ffi::MakeError(kind, std::move(message), tvm::ffi::ToString(backtrace)));
+  tvm::ffi::SetRaised(tvm::ffi::MakeError(kind, std::move(message), tvm::ffi::ToString(backtrace)));
 }
 
 int TVMFFIErrorCreate(const TVMFFIByteArray* kind, const TVMFFIByteArray* message,
@@ -94,12 +93,9 @@ int TVMFFIErrorCreate(const TVMFFIByteArray* kind, const TVMFFIByteArray* messag
   return TVMFFIErrorCreateWithCauseAndExtraContext(kind, message, backtrace, nullptr, nullptr, out);
 }
 
-int TVMFFIErrorCreateWithCauseAndExtraContext(const TVMFFIByteArray* kind,
-                                              const TVMFFIByteArray* message,
-                                              const TVMFFIByteArray* backtrace,
-                                              TVMFFIObjectHandle cause_chain,
-                                              TVMFFIObjectHandle extra_context,
-                                              TVMFFIObjectHandle* out) {
+int TVMFFIErrorCreateWithCauseAndExtraContext(
+    const TVMFFIByteArray* kind, const TVMFFIByteArray* message, const TVMFFIByteArray* backtrace,
+    TVMFFIObjectHandle cause_chain, TVMFFIObjectHandle extra_context, TVMFFIObjectHandle* out) {
   // No TVM_FFI_SAFE_CALL here: reporting a failure would create an error again.
   try {
     ObjectPtr<tvm::ffi::ErrorObj> error = tvm::ffi::MakeError(

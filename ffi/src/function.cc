@@ -116,11 +116,10 @@ class GlobalFunctionTable {
 
 /// Snapshot of the names: f(-1) counts, f(i) yields.
 Function ListGlobalNamesFunctor() {
-  return Function::FromTyped(
-      [names = GlobalFunctionTable::Global()->Names()](int64_t i) -> Any {
-        if (i < 0) return static_cast<int64_t>(names.size());
-        return names[i];
-      });
+  return Function::FromTyped([names = GlobalFunctionTable::Global()->Names()](int64_t i) -> Any {
+    if (i < 0) return static_cast<int64_t>(names.size());
+    return names[i];
+  });
 }
 
 TVM_FFI_STATIC_INIT_BLOCK() {
@@ -171,8 +170,8 @@ using tvm::ffi::detail::ObjectUnsafe;
 int TVMFFIFunctionCreate(void* self, TVMFFISafeCallType safe_call, void (*deleter)(void* self),
                          TVMFFIObjectHandle* out) {
   TVM_FFI_SAFE_CALL_BEGIN();
-  *out = ObjectUnsafe::MoveObjectRefToTVMFFIObjectPtr(
-      tvm::ffi::MakeExternC(self, safe_call, deleter));
+  *out =
+      ObjectUnsafe::MoveObjectRefToTVMFFIObjectPtr(tvm::ffi::MakeExternC(self, safe_call, deleter));
   TVM_FFI_SAFE_CALL_END();
 }
 
@@ -183,19 +182,17 @@ int TVMFFIFunctionGetGlobal(const TVMFFIByteArray* name, TVMFFIObjectHandle* out
   TVM_FFI_SAFE_CALL_END();
 }
 
-int TVMFFIFunctionSetGlobal(const TVMFFIByteArray* name, TVMFFIObjectHandle f,
-                            int allow_override) {
+int TVMFFIFunctionSetGlobal(const TVMFFIByteArray* name, TVMFFIObjectHandle f, int allow_override) {
   TVM_FFI_SAFE_CALL_BEGIN();
-  Function function(ObjectUnsafe::ObjectPtrFromUnowned<tvm::ffi::FunctionObj>(
-      static_cast<TVMFFIObject*>(f)));
+  Function function(
+      ObjectUnsafe::ObjectPtrFromUnowned<tvm::ffi::FunctionObj>(static_cast<TVMFFIObject*>(f)));
   GlobalFunctionTable::Global()->Set(std::string_view(name->data, name->size),
                                      {std::move(function), String(), String("{}")},
                                      allow_override != 0);
   TVM_FFI_SAFE_CALL_END();
 }
 
-int TVMFFIFunctionSetGlobalFromMethodInfo(const TVMFFIMethodInfo* method_info,
-                                          int allow_override) {
+int TVMFFIFunctionSetGlobalFromMethodInfo(const TVMFFIMethodInfo* method_info, int allow_override) {
   TVM_FFI_SAFE_CALL_BEGIN();
   const tvm::ffi::AnyView method = tvm::ffi::AnyView::CopyFromTVMFFIAny(method_info->method);
   GlobalFunctionTable::Global()->Set(

@@ -4,6 +4,7 @@
 /// Tensors over foreign memory: DLPack import and export, views.
 #include <tvm/ffi/container/tensor.h>
 
+#include <algorithm>
 #include <memory>
 
 namespace tvm {
@@ -35,8 +36,8 @@ class ImportedTensorObj : public TensorObj {
   explicit ImportedTensorObj(Managed* managed) : managed_(managed) {
     *static_cast<DLTensor*>(this) = managed->dl_tensor;
     if (this->strides == nullptr) {
-      auto* tail = reinterpret_cast<int64_t*>(reinterpret_cast<char*>(this) +
-                                              sizeof(ImportedTensorObj));
+      auto* tail =
+          reinterpret_cast<int64_t*>(reinterpret_cast<char*>(this) + sizeof(ImportedTensorObj));
       detail::FillStridesFromShape(ShapeView(this->shape, static_cast<size_t>(this->ndim)), tail);
       this->strides = tail;
     }
@@ -53,9 +54,8 @@ template <typename Managed>
 TVMFFIObjectHandle Import(Managed* managed, uint64_t flags, int32_t require_alignment,
                           int32_t require_contiguous) {
   CheckImport(managed->dl_tensor, flags, require_alignment, require_contiguous);
-  const size_t tail = managed->dl_tensor.strides == nullptr
-                          ? static_cast<size_t>(managed->dl_tensor.ndim)
-                          : 0;
+  const size_t tail =
+      managed->dl_tensor.strides == nullptr ? static_cast<size_t>(managed->dl_tensor.ndim) : 0;
   return detail::ObjectUnsafe::MoveObjectPtrToTVMFFIObjectPtr(
       make_inplace_array_object<ImportedTensorObj<Managed>, int64_t>(tail, managed));
 }
@@ -78,12 +78,10 @@ Managed* Export(TVMFFIObjectHandle tensor) {
 /// View that keeps the tensor it was made from alive. Shape and strides follow the object.
 class ViewTensorObj : public TensorObj {
  public:
-  ViewTensorObj(ObjectPtr<Object> source, const DLTensor& prototype)
-      : source_(std::move(source)) {
+  ViewTensorObj(ObjectPtr<Object> source, const DLTensor& prototype) : source_(std::move(source)) {
     const auto ndim = static_cast<size_t>(prototype.ndim);
     *static_cast<DLTensor*>(this) = prototype;
-    this->shape = reinterpret_cast<int64_t*>(reinterpret_cast<char*>(this) +
-                                             sizeof(ViewTensorObj));
+    this->shape = reinterpret_cast<int64_t*>(reinterpret_cast<char*>(this) + sizeof(ViewTensorObj));
     this->strides = this->shape + ndim;
     std::copy_n(prototype.shape, ndim, this->shape);
     std::copy_n(prototype.strides, ndim, this->strides);
@@ -131,8 +129,8 @@ int TVMFFITensorCreateUnsafeView(TVMFFIObjectHandle source, const DLTensor* prot
   using tvm::ffi::detail::ObjectUnsafe;
   TVM_FFI_CHECK(prototype->strides != nullptr || prototype->ndim == 0, ValueError)
       << "a tensor view needs strides";
-  auto owner = ObjectUnsafe::ObjectPtrFromUnowned<tvm::ffi::Object>(
-      static_cast<TVMFFIObject*>(source));
+  auto owner =
+      ObjectUnsafe::ObjectPtrFromUnowned<tvm::ffi::Object>(static_cast<TVMFFIObject*>(source));
   *out = ObjectUnsafe::MoveObjectPtrToTVMFFIObjectPtr(
       tvm::ffi::make_inplace_array_object<tvm::ffi::ViewTensorObj, int64_t>(
           2 * static_cast<size_t>(prototype->ndim), std::move(owner), *prototype));

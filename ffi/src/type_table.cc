@@ -144,8 +144,8 @@ int32_t TypeTable::ChooseIndex(std::string_view key, const TypeRequest& request,
   if (request.static_index >= 0) {
     const TVMFFITypeInfo* other = TryGet(request.static_index);
     if (other != nullptr) {
-      TVM_FFI_THROW(InternalError) << "Type index " << request.static_index << " wanted by `"
-                                   << key << "` belongs to `" << View(other->type_key) << "`";
+      TVM_FFI_THROW(InternalError) << "Type index " << request.static_index << " wanted by `" << key
+                                   << "` belongs to `" << View(other->type_key) << "`";
     }
     return request.static_index;
   }
@@ -157,8 +157,9 @@ int32_t TypeTable::ChooseIndex(std::string_view key, const TypeRequest& request,
     return index;
   }
   if (parent != nullptr && !parent->children_can_overflow) {
-    TVM_FFI_THROW(InternalError) << "Type `" << key << "` does not fit the child slots reserved by `"
-                                 << parent->key << "`, which may not overflow";
+    TVM_FFI_THROW(InternalError) << "Type `" << key
+                                 << "` does not fit the child slots reserved by `" << parent->key
+                                 << "`, which may not overflow";
   }
   const int32_t index = next_dynamic_index_;
   next_dynamic_index_ += span;
@@ -220,8 +221,8 @@ void TypeTable::RegisterField(int32_t index, const TVMFFIFieldInfo& info) {
   const std::string_view name = View(info.name);
   for (int32_t i = 0; i < entry->num_fields; ++i) {
     if (View(entry->fields[i].name) == name) {
-      TVM_FFI_THROW(InternalError) << "Duplicate field name \"" << name << "\" in type \""
-                                   << entry->key << "\"";
+      TVM_FFI_THROW(InternalError)
+          << "Duplicate field name \"" << name << "\" in type \"" << entry->key << "\"";
     }
   }
   for (const TVMFFITypeInfo* ancestor : entry->ancestors) {
@@ -267,8 +268,7 @@ void TypeTable::RegisterMetadata(int32_t index, const TVMFFITypeMetadata& metada
   std::unique_lock lock(mutex_);
   Entry* entry = Checked(index);
   if (entry->metadata != nullptr) {
-    TVM_FFI_THROW(RuntimeError) << "Metadata of type `" << entry->key
-                                << "` is already registered";
+    TVM_FFI_THROW(RuntimeError) << "Metadata of type `" << entry->key << "` is already registered";
   }
   entry->own_metadata = metadata;
   entry->own_metadata.doc = Keep(metadata.doc);

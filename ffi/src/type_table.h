@@ -58,8 +58,8 @@ class TypeTable {
   struct Entry : public TVMFFITypeInfo {
     std::string key;
     std::vector<const TVMFFITypeInfo*> ancestors;
-    int32_t next_child_slot;   ///< first reserved index not handed out yet
-    int32_t last_child_slot;   ///< one past the reserved range
+    int32_t next_child_slot;  ///< first reserved index not handed out yet
+    int32_t last_child_slot;  ///< one past the reserved range
     bool children_can_overflow;
     TVMFFITypeMetadata own_metadata{};
     int32_t field_capacity{0};

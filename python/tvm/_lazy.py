@@ -23,7 +23,13 @@ def attach(package: str, namespace: dict, modules=(), names: dict[str, str] | No
 
     def __getattr__(name):
         if name in modules:
-            value = importlib.import_module(f"{package}.{name}")
+            full = f"{package}.{name}"
+            try:
+                value = importlib.import_module(full)
+            except ModuleNotFoundError as err:
+                if err.name != full:
+                    raise
+                raise AttributeError(f"{full} is not part of this installation") from None
         elif name in names:
             value = getattr(importlib.import_module(f"{package}.{names[name]}"), name)
         else:

@@ -149,7 +149,8 @@ bool Impl::Prove(const PrimExpr& cond, ProofStrength strength) {
     IntSet set = EvalSet(ToExpr(d, dtype), sets, plain);
     if (!set.HasUpperBound()) return false;
     PrimExpr upper = set.max();
-    if (UsesVar(upper, [&](const VarNode* var) { return sets.count(ffi::GetRef<Var>(var)) != 0; })) {
+    if (UsesVar(upper,
+                [&](const VarNode* var) { return sets.count(ffi::GetRef<Var>(var)) != 0; })) {
       return false;
     }
     return plain->CanProve(LE(upper, IntImm(dtype, need)));

@@ -39,8 +39,7 @@ struct LinearFact {
 /// Results that hold under the facts of one scope. An entry keeps its key alive.
 struct ScopeCache {
   std::unordered_map<const ffi::Object*, std::pair<PrimExpr, PrimExpr>> simplified;
-  std::unordered_map<const ffi::Object*, std::pair<PrimExpr, std::shared_ptr<const Linear>>>
-      linear;
+  std::unordered_map<const ffi::Object*, std::pair<PrimExpr, std::shared_ptr<const Linear>>> linear;
   std::unordered_map<const ffi::Object*, std::pair<PrimExpr, Interval>> bounds;
   std::unordered_map<AtomId, Interval> atom_bounds;
   void Clear() {
@@ -148,6 +147,8 @@ struct AnalyzerObj::Impl {
   void PushScope();
   void PopScope();
   void FactsChanged(const VarNode* var);
+  /// Before a variable is bound anew: facts about its old value no longer hold.
+  void ForgetVar(const Var& var);
   ScopeCache& cache() { return *caches.back(); }
 
   /// Everything a scope added, so that leaving it can be undone.

@@ -76,16 +76,7 @@ Interval Impl::ComputeBound(const PrimExpr& expr) {
   if (const auto* div = expr.as<DivNode>()) {
     Interval a = Bound(div->a), b = Bound(div->b);
     if (b == Interval::Point(0)) return all;
-    // Toward zero: like floor for equal signs, and like its mirror image otherwise.
-    if (a.lo >= 0) return FitToType(dtype, b.lo >= 0 ? FloorDivInterval(a, b)
-                                                     : Hull(FloorDivInterval(a, b),
-                                                            NegInterval(a)));
-    Interval magnitude{std::min(a.lo, a.has_hi() ? -a.hi : Interval::kNegInf),
-                       std::max(a.hi, a.has_lo() ? -a.lo : Interval::kPosInf)};
-    if (b.lo > 0 && a.has_lo() && a.has_hi()) {
-      return FitToType(dtype, Interval{a.lo / b.lo, a.hi >= 0 ? a.hi / b.lo : 0});
-    }
-    return FitToType(dtype, magnitude);
+    return FitToType(dtype, TruncDivInterval(a, b));
   }
   if (const auto* mod = expr.as<ModNode>()) {
     Interval a = Bound(mod->a), b = Bound(mod->b);
@@ -148,11 +139,13 @@ Interval Impl::ComputeBound(const PrimExpr& expr) {
   if (const auto* broadcast = expr.as<BroadcastNode>()) return Bound(broadcast->value);
   if (const auto* let = expr.as<LetNode>()) {
     if (!IsPrimExpr(let->value) || !IsPrimExpr(let->body)) return all;
-    Interval value = IsIntLike(let->value.dtype()) ? Bound(PrimExpr(let->value)) : Interval();
-    VarFact& fact = facts[let->var.get()];
-    if (!fact.var.defined()) {
-      fact.var = let->var;
-      if (IsIntLike(let->var.dtype())) fact.bound = value;
+    if (scopes.empty() && IsIntLike(let->value.dtype())) {
+      Interval value = Bound(PrimExpr(let->value));
+      VarFact& fact = facts[let->var.get()];
+      if (!fact.var.defined()) {
+        fact.var = let->var;
+        fact.bound = value;
+      }
     }
     return Bound(PrimExpr(let->body));
   }
@@ -282,8 +275,8 @@ Interval Impl::BoundByFacts(const Linear& sum, DataType dtype, Interval bound) {
       bool contained = true;
       for (const Term& term : fact.sum.terms) {
         const Term* found = sum.Find(term.atom);
-        contained = contained && found != nullptr &&
-                    static_cast<__int128>(term.coef) * k == found->coef;
+        contained =
+            contained && found != nullptr && static_cast<__int128>(term.coef) * k == found->coef;
       }
       if (!contained) continue;
       WideInterval total = Interval::Point(0);
@@ -347,8 +340,7 @@ Residue Impl::ResidueOfAtom(AtomId id) {
     Residue source = ResidueOf(atoms[atom.source].expr);
     // (c * k + b) // l with l | c is (c / l) * k + b // l.
     if (source.coeff % atom.lower != 0) return Residue::Anything();
-    Residue part = Residue::Make(source.coeff / atom.lower,
-                                 FloorDivInt(source.base, atom.lower));
+    Residue part = Residue::Make(source.coeff / atom.lower, FloorDivInt(source.base, atom.lower));
     if (atom.upper == 0) return part;
     const int64_t modulus = atom.upper / atom.lower;
     int64_t g = std::gcd(part.coeff, modulus);
@@ -388,7 +380,8 @@ Residue Impl::ResidueOf(const PrimExpr& expr) {
       return sum->valid ? ResidueOf(*sum) : Residue::Anything();
     }
   }
-  if (const auto* low = expr.as<MinNode>()) return JoinResidue(ResidueOf(low->a), ResidueOf(low->b));
+  if (const auto* low = expr.as<MinNode>())
+    return JoinResidue(ResidueOf(low->a), ResidueOf(low->b));
   if (const auto* high = expr.as<MaxNode>()) {
     return JoinResidue(ResidueOf(high->a), ResidueOf(high->b));
   }

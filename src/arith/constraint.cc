@@ -23,6 +23,19 @@ const VarFact* Impl::FindFact(const VarNode* var) {
   return &it->second;
 }
 
+void Impl::ForgetVar(const Var& var) {
+  auto uses = [&](AtomId id) { return UsesVar(atoms[id].expr, var); };
+  for (LinearFact& fact : linear_facts) {
+    for (const Term& term : fact.sum.terms) {
+      if (uses(term.atom)) fact.bound = Interval();
+    }
+  }
+  for (auto& [id, bound] : narrowed) {
+    if (uses(id)) bound = Interval();
+  }
+  scoped_residues.erase(var.get());
+}
+
 void Impl::FactsChanged(const VarNode* var) {
   // Results that never asked about the variable stay valid.
   const bool seen = looked_at.count(var) != 0 || facts.count(var) != 0;
@@ -47,6 +60,7 @@ void Impl::BindValue(const Var& var, const PrimExpr& value, bool allow_override)
         << "Trying to update var '" << var->name << "' with a different value: "
         << "original=" << Expr(it->second.value) << ", new=" << Expr(simple);
   }
+  if (allow_override && it != facts.end()) ForgetVar(var);
   FactsChanged(var.get());
   VarFact& fact = facts[var.get()];
   fact.var = var;
@@ -76,6 +90,7 @@ void Impl::BindRange(const Var& var, const Range& range, bool allow_override) {
     return;
   }
   const DataType dtype = var.dtype();
+  if (allow_override && facts.count(var.get()) != 0) ForgetVar(var);
   Interval low = Bound(min), size = Bound(extent);
   // An extent that may not be positive: the variable then takes no value at all.
   WideInterval last = AddWide(low, AddWide(size, Interval::Point(-1)));
@@ -112,9 +127,9 @@ void Impl::SetBound(const Var& var, const Interval& bound, bool allow_override) 
   auto it = facts.find(var.get());
   if (it != facts.end() && it->second.bound.has_value() && !allow_override) {
     TVM_FFI_CHECK(*it->second.bound == bound, ValueError)
-        << "Trying to update var '" << var->name
-        << "' with a different const bound: original=[" << it->second.bound->lo << ", "
-        << it->second.bound->hi << "], new=[" << bound.lo << ", " << bound.hi << "]";
+        << "Trying to update var '" << var->name << "' with a different const bound: original=["
+        << it->second.bound->lo << ", " << it->second.bound->hi << "], new=[" << bound.lo << ", "
+        << bound.hi << "]";
   }
   FactsChanged(var.get());
   VarFact& fact = facts[var.get()];
@@ -128,9 +143,9 @@ void Impl::SetResidue(const Var& var, const Residue& residue, bool allow_overrid
   if (it != facts.end() && it->second.residue.has_value() && !allow_override) {
     const Residue& old = *it->second.residue;
     TVM_FFI_CHECK(old.coeff == residue.coeff && old.base == residue.base, ValueError)
-        << "Trying to update var '" << var->name
-        << "' with a different modular set: original=(" << old.coeff << ", " << old.base
-        << "), new=(" << residue.coeff << ", " << residue.base << ")";
+        << "Trying to update var '" << var->name << "' with a different modular set: original=("
+        << old.coeff << ", " << old.base << "), new=(" << residue.coeff << ", " << residue.base
+        << ")";
   }
   FactsChanged(var.get());
   VarFact& fact = facts[var.get()];
@@ -141,9 +156,8 @@ void Impl::SetResidue(const Var& var, const Residue& residue, bool allow_overrid
 void Impl::SetIntSet(const Var& var, const IntSet& set, bool allow_override) {
   auto it = facts.find(var.get());
   if (it != facts.end() && it->second.set.defined() && !allow_override) {
-    const bool same = it->second.set.same_as(set) ||
-                      (ProveEqual(it->second.set.min(), set.min()) &&
-                       ProveEqual(it->second.set.max(), set.max()));
+    const bool same = it->second.set.same_as(set) || (ProveEqual(it->second.set.min(), set.min()) &&
+                                                      ProveEqual(it->second.set.max(), set.max()));
     TVM_FFI_CHECK(same, ValueError)
         << "Trying to update var '" << var->name << "' with a different set";
   }
@@ -300,8 +314,7 @@ void Impl::AssumeLinear(const Linear& sum, Interval bound, DataType dtype) {
       }
       if (source->valid) AssumeLinear(*source, source_bound, dtype);
     }
-    if (atom.kind == Atom::Kind::kSplit && atom.lower == 1 && atom.upper != 0 &&
-        moved.is_point()) {
+    if (atom.kind == Atom::Kind::kSplit && atom.lower == 1 && atom.upper != 0 && moved.is_point()) {
       // x % m == r is a residue of x.
       if (const auto* var = atoms[atom.source].expr.as<VarNode>()) {
         std::optional<Residue> before;

@@ -106,8 +106,7 @@ Linear Impl::FloorDivConst(const Linear& a, int64_t c, DataType dtype) {
   if (rest.is_constant()) return quotient.Finish();
 
   Interval bound = BoundOf(rest, dtype);
-  if (bound.has_lo() && bound.has_hi() &&
-      FloorDivInt(bound.lo, c) == FloorDivInt(bound.hi, c)) {
+  if (bound.has_lo() && bound.has_hi() && FloorDivInt(bound.lo, c) == FloorDivInt(bound.hi, c)) {
     quotient.AddConstant(FloorDivInt(bound.lo, c));
     return quotient.Finish();
   }
@@ -127,13 +126,13 @@ Linear Impl::FloorDivConst(const Linear& a, int64_t c, DataType dtype) {
       __int128 lower = static_cast<__int128>(atom.lower) * c;
       if (lower <= MaxIntOf(dtype)) {
         if (atom.upper == 0) {
-          quotient.Add(FloorDivConst(*Lin(atoms[atom.source].expr), static_cast<int64_t>(lower),
-                                     dtype));
+          quotient.Add(
+              FloorDivConst(*Lin(atoms[atom.source].expr), static_cast<int64_t>(lower), dtype));
           return quotient.Finish();
         }
         if (atom.upper % lower == 0) {
-          quotient.AddTerm(
-              atoms.InternSplit(atom.source, static_cast<int64_t>(lower), atom.upper), 1);
+          quotient.AddTerm(atoms.InternSplit(atom.source, static_cast<int64_t>(lower), atom.upper),
+                           1);
           return quotient.Finish();
         }
       }
@@ -161,8 +160,7 @@ Linear Impl::FloorModConst(const Linear& a, int64_t c, DataType dtype) {
   if (rest.is_constant()) return Constant(FloorModInt(rest.constant, c));
 
   Interval bound = BoundOf(rest, dtype);
-  if (bound.has_lo() && bound.has_hi() &&
-      FloorDivInt(bound.lo, c) == FloorDivInt(bound.hi, c)) {
+  if (bound.has_lo() && bound.has_hi() && FloorDivInt(bound.lo, c) == FloorDivInt(bound.hi, c)) {
     LinearBuilder result(dtype);
     result.Add(rest);
     result.AddConstant(FloorDivInt(bound.lo, c), -c);
@@ -297,8 +295,7 @@ Linear Impl::FloorModLinear(const Linear& a, const PrimExpr& divisor, DataType d
   std::shared_ptr<const Linear> b = Lin(divisor);
   if (!a.valid || !b->valid) return Invalid();
   if (b->is_constant()) {
-    TVM_FFI_CHECK(b->constant != 0, ValueError)
-        << "Divide by zero: " << ToExpr(a, dtype) << " % 0";
+    TVM_FFI_CHECK(b->constant != 0, ValueError) << "Divide by zero: " << ToExpr(a, dtype) << " % 0";
     return FloorModConst(a, b->constant, dtype);
   }
   Linear quotient, rest;

@@ -201,6 +201,22 @@ inline Interval FloorDivInterval(const Interval& a, const Interval& b) {
   return r;
 }
 
+/// a / b toward zero for b without 0: by the signs of the two, on magnitudes.
+inline Interval TruncDivInterval(const Interval& a, const Interval& b) {
+  Interval result{1, 0};
+  for (int sign_a : {1, -1}) {
+    for (int sign_b : {1, -1}) {
+      Interval x = Intersect(sign_a > 0 ? a : NegInterval(a), {0, Interval::kPosInf});
+      Interval y = Intersect(sign_b > 0 ? b : NegInterval(b), {1, Interval::kPosInf});
+      if (x.is_empty() || y.is_empty()) continue;
+      Interval q = FloorDivInterval(x, y);
+      if (sign_a != sign_b) q = NegInterval(q);
+      result = result.is_empty() ? q : Hull(result, q);
+    }
+  }
+  return result.is_empty() ? Interval() : result;
+}
+
 /// a - b * floor(a / b) for b without 0.
 inline Interval FloorModInterval(const Interval& a, const Interval& b) {
   if (b.lo > 0) {
@@ -254,8 +270,7 @@ inline Residue MulResidue(const Residue& a, const Residue& b) {
   int64_t pq, ps, rq, rs;
   if (__builtin_mul_overflow(a.coeff, b.coeff, &pq) ||
       __builtin_mul_overflow(a.coeff, b.base, &ps) ||
-      __builtin_mul_overflow(a.base, b.coeff, &rq) ||
-      __builtin_mul_overflow(a.base, b.base, &rs)) {
+      __builtin_mul_overflow(a.base, b.coeff, &rq) || __builtin_mul_overflow(a.base, b.base, &rs)) {
     return Residue::Anything();
   }
   return Residue::Make(Gcd(Gcd(pq, ps), rq), rs);

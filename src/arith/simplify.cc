@@ -21,12 +21,12 @@ bool IsLeaf(const PrimExpr& expr) {
 
 /// Kind of a node with two operands; false when it has another form.
 bool BinaryKindOf(const PrimExpr& expr, BinaryKind* kind, PrimExpr* a, PrimExpr* b) {
-#define TVM_MATCH_BINARY(Name)                       \
-  if (const auto* node = expr.as<Name##Node>()) {    \
-    *kind = BinaryKind::k##Name;                     \
-    *a = node->a;                                    \
-    *b = node->b;                                    \
-    return true;                                     \
+#define TVM_MATCH_BINARY(Name)                    \
+  if (const auto* node = expr.as<Name##Node>()) { \
+    *kind = BinaryKind::k##Name;                  \
+    *a = node->a;                                 \
+    *b = node->b;                                 \
+    return true;                                  \
   }
   TVM_MATCH_BINARY(Add)
   TVM_MATCH_BINARY(Sub)
@@ -193,13 +193,14 @@ PrimExpr Impl::SimpNode(const PrimExpr& expr) {
   if (const auto* node = expr.as<CallNode>()) return SimpCall(node);
   if (const auto* node = expr.as<LetNode>()) {
     Expr value = OperandSimplifier(this).VisitExpr(node->value);
-    const bool substitute = IsPrimExpr(value) && (value.as<IntImmNode>() || value.as<FloatImmNode>() ||
-                                                  value.as<VarNode>());
+    const bool substitute = IsPrimExpr(value) && (value.as<IntImmNode>() ||
+                                                  value.as<FloatImmNode>() || value.as<VarNode>());
     if (substitute && IsPrimExpr(node->body)) {
-      return Simp(Substitute(PrimExpr(node->body), ffi::Map<Var, PrimExpr>{
-                                                       {node->var, PrimExpr(value)}}));
+      return Simp(
+          Substitute(PrimExpr(node->body), ffi::Map<Var, PrimExpr>{{node->var, PrimExpr(value)}}));
     }
-    if (IsPrimExpr(value) && (value.dtype().is_int() || value.dtype().is_uint())) {
+    if (scopes.empty() && IsPrimExpr(value) &&
+        (value.dtype().is_int() || value.dtype().is_uint())) {
       VarFact& fact = facts[node->var.get()];
       if (!fact.var.defined()) {
         fact.var = node->var;

@@ -293,7 +293,8 @@ PrimExpr Impl::SimpMinMax(bool is_min, const PrimExpr& a, const PrimExpr& b) {
   }
   // A constant goes last.
   for (size_t i = 0; i + 1 < kept.size(); ++i) {
-    if (as_const_int(kept[i]) != nullptr) std::rotate(kept.begin() + i, kept.begin() + i + 1, kept.end());
+    if (as_const_int(kept[i]) != nullptr)
+      std::rotate(kept.begin() + i, kept.begin() + i + 1, kept.end());
   }
   if (kept.size() == 1) return kept[0];
 
@@ -335,8 +336,8 @@ PrimExpr Impl::SimpMinMax(bool is_min, const PrimExpr& a, const PrimExpr& b) {
         gap.AddConstant(ly->constant, -1);
         Linear limit = gap.Finish();
         if (limit.valid) {
-          PrimExpr inner = SimpMinMax(!is_min, atoms[lx->terms[0].atom].expr,
-                                      IntImm(dtype, limit.constant));
+          PrimExpr inner =
+              SimpMinMax(!is_min, atoms[lx->terms[0].atom].expr, IntImm(dtype, limit.constant));
           LinearBuilder whole(dtype);
           whole.AddConstant(lx->constant);
           whole.Add(*Lin(inner), -1);

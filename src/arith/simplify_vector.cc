@@ -43,10 +43,10 @@ PrimExpr MakeNode(const PrimExpr& a, const PrimExpr& b) {
 PrimExpr MakeBinary(BinaryKind kind, const PrimExpr& a, const PrimExpr& b) {
   using Maker = PrimExpr (*)(const PrimExpr&, const PrimExpr&);
   static constexpr Maker kMakers[] = {
-      MakeNode<Add>, MakeNode<Sub>, MakeNode<Mul>,      MakeNode<Div>, MakeNode<Mod>,
+      MakeNode<Add>,      MakeNode<Sub>,      MakeNode<Mul>, MakeNode<Div>, MakeNode<Mod>,
       MakeNode<FloorDiv>, MakeNode<FloorMod>, MakeNode<Min>, MakeNode<Max>, MakeNode<EQ>,
-      MakeNode<NE>, MakeNode<LT>, MakeNode<LE>, MakeNode<GT>, MakeNode<GE>, MakeNode<And>,
-      MakeNode<Or>};
+      MakeNode<NE>,       MakeNode<LT>,       MakeNode<LE>,  MakeNode<GT>,  MakeNode<GE>,
+      MakeNode<And>,      MakeNode<Or>};
   return kMakers[static_cast<int>(kind)](a, b);
 }
 
@@ -141,8 +141,8 @@ PrimExpr Impl::SimpVectorBinary(BinaryKind kind, const PrimExpr& a, const PrimEx
       auto la = Lin(Sub(pa.base, pb.base)), ls = Lin(Sub(pa.stride, pb.stride));
       if (!la->valid || !ls->valid) break;
       Interval base = BoundOf(*la, element);
-      Interval all = FitToType(
-          element, AddWide(base, MulWide(BoundOf(*ls, element), {0, *count - 1})));
+      Interval all =
+          FitToType(element, AddWide(base, MulWide(BoundOf(*ls, element), {0, *count - 1})));
       bool yes = false, no = false;
       if (kind == BinaryKind::kLT) yes = all.hi < 0, no = all.lo >= 0;
       if (kind == BinaryKind::kLE) yes = all.hi <= 0, no = all.lo > 0;

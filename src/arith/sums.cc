@@ -143,8 +143,8 @@ Linear Impl::MulLinear(const Linear& a, const Linear& b, DataType dtype) {
   };
   AtomId fa = factor(a), fb = factor(b);
   if (invalid.constant != 0) return invalid;
-  size_t count = std::max<size_t>(1, atoms[fa].factors.size()) +
-                 std::max<size_t>(1, atoms[fb].factors.size());
+  size_t count =
+      std::max<size_t>(1, atoms[fa].factors.size()) + std::max<size_t>(1, atoms[fb].factors.size());
   if (count > kMaxFactors) return invalid;
   LinearBuilder builder(dtype);
   builder.AddTerm(atoms.InternProduct({fa, fb}), coef);
@@ -171,8 +171,8 @@ Linear Impl::Expand(const PrimExpr& expr, int depth) {
     product.constant = term.coef;
     for (AtomId id : factors) {
       Linear factor = *Lin(atoms[id].expr);
-      if (!factor.valid || factor.terms.size() * std::max<size_t>(1, product.terms.size()) >
-                               kMaxExpandedTerms) {
+      if (!factor.valid ||
+          factor.terms.size() * std::max<size_t>(1, product.terms.size()) > kMaxExpandedTerms) {
         return sum;
       }
       LinearBuilder next(dtype);
@@ -238,9 +238,8 @@ Linear Impl::MergeSplits(Linear sum, DataType dtype) {
           if (l.kind != Atom::Kind::kSplit || l.source != h.source || l.upper != h.lower) continue;
           __int128 expected = static_cast<__int128>(low.coef) * (l.upper / l.lower);
           if (expected != high.coef) continue;
-          AtomId joined = l.lower == 1 && h.upper == 0
-                              ? -1
-                              : atoms.InternSplit(h.source, l.lower, h.upper);
+          AtomId joined =
+              l.lower == 1 && h.upper == 0 ? -1 : atoms.InternSplit(h.source, l.lower, h.upper);
           Linear with = joined >= 0 ? AtomLinear(joined) : *Lin(atoms[h.source].expr);
           sum = ReplaceTerms(sum, dtype, {high, low}, with, low.coef);
           return true;

@@ -19,7 +19,7 @@ namespace tvm {
 namespace codegen {
 
 /// What an ELF header says about the processor.
-struct ObjectMachine {
+struct TVM_DLL ObjectMachine {
   uint16_t machine = 0;
   uint32_t flags = 0;
 

@@ -112,7 +112,8 @@ class ConstantPlacement {
           section, static_cast<const char*>(view->data) + view->byte_offset, nbytes, 64);
       TVM_FFI_ICHECK_EQ(at, offset) << "constants must be placed in order";
     }
-    writer->AddSymbol("__tvm_const_blob", section, 0, writer->SectionSize(section));
+    writer->AppendOwned(section, std::string(nbytes_ - writer->SectionSize(section), '\0'));
+    writer->AddSymbol("__tvm_const_blob", section, 0, nbytes_);
   }
 
  private:
@@ -140,31 +141,6 @@ std::string FolderOf(const void* address) {
   return path.substr(0, path.rfind('/'));
 }
 
-/// Folders of headers that generated C includes, beside an installed or a source tree.
-std::vector<std::string> IncludeArguments() {
-  std::vector<std::string> arguments;
-  const char* environment = std::getenv("TVM_INCLUDE_PATH");
-  if (environment != nullptr) {
-    std::string rest = environment;
-    while (!rest.empty()) {
-      const size_t colon = rest.find(':');
-      arguments.push_back("-I" + rest.substr(0, colon));
-      rest = colon == std::string::npos ? "" : rest.substr(colon + 1);
-    }
-  }
-  const std::string ffi = FolderOf(reinterpret_cast<void*>(&TVMFFIFunctionCall));
-  const std::string own = FolderOf(reinterpret_cast<void*>(&FolderOf));
-  for (const std::string& root : {own + "/..", own + "/../..", ffi + "/..", ffi + "/../.."}) {
-    for (const char* folder : {"/include", "/ffi/include", "/ffi/3rdparty/dlpack/include"}) {
-      if (std::filesystem::is_directory(root + folder + "/tvm") ||
-          std::filesystem::is_directory(root + folder + "/dlpack")) {
-        arguments.push_back("-I" + root + folder);
-      }
-    }
-  }
-  return arguments;
-}
-
 std::vector<std::string> WriteCode(const ModuleTree& tree, const std::string& folder,
                                    const ExportOptions& options) {
   std::vector<std::string> files;
@@ -176,10 +152,8 @@ std::vector<std::string> WriteCode(const ModuleTree& tree, const std::string& fo
     if (format == "c" || format == "cc" || format == "cpp" || format == "cu") {
       const std::string source = stem + "." + format;
       module->WriteToFile(source, format);
-      std::vector<std::string> command = {CompilerOf(options), "-O2", "-fPIC", "-ffp-contract=fast",
-                                          "-fvisibility=hidden", "-c", source, "-o", stem + ".o"};
-      for (std::string& include : IncludeArguments()) command.push_back(std::move(include));
-      RunTool(command);
+      RunTool({CompilerOf(options), "-O2", "-fPIC", "-ffp-contract=fast", "-fvisibility=hidden", "-c",
+               source, "-o", stem + ".o"});
     } else {
       module->WriteToFile(stem + ".o", format);
     }

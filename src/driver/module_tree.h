@@ -5,6 +5,7 @@
 #define TVM_DRIVER_MODULE_TREE_H_
 
 #include <tvm/ffi/extra/module.h>
+#include <tvm/runtime/base.h>
 
 #include <string>
 #include <vector>
@@ -26,10 +27,10 @@ struct ModuleTree {
 };
 
 /// RuntimeError for a cycle; ValueError for a module that can be neither compiled nor serialized.
-ModuleTree BuildModuleTree(const ffi::Module& root);
+TVM_DLL ModuleTree BuildModuleTree(const ffi::Module& root);
 
 /// Content of `__tvm_ffi__library_bin`; see spec/ffi.md 1.6.
-std::string SerializeModuleTree(const ModuleTree& tree);
+TVM_DLL std::string SerializeModuleTree(const ModuleTree& tree);
 
 }  // namespace driver
 }  // namespace tvm

@@ -4,6 +4,8 @@
 #ifndef TVM_DRIVER_SUBPROCESS_H_
 #define TVM_DRIVER_SUBPROCESS_H_
 
+#include <tvm/runtime/base.h>
+
 #include <string>
 #include <vector>
 
@@ -18,7 +20,7 @@ void RunTool(const std::vector<std::string>& command);
 std::string FindTool(const std::vector<std::string>& names);
 
 /// A folder that is removed with its files when this object dies.
-class TemporaryFolder {
+class TVM_DLL TemporaryFolder {
  public:
   TemporaryFolder();
   ~TemporaryFolder();

@@ -69,15 +69,15 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   refl::GlobalDef()
       .def("ir.DictAttrs",
            [](ffi::Map<ffi::String, ffi::Any> dict) { return DictAttrs(std::move(dict)); })
-      .def("ir.DictAttrsGetDict", [](const Attrs& attrs) {
-        const auto* node = attrs.as<DictAttrsNode>();
-        return node == nullptr ? ffi::Map<ffi::String, ffi::Any>() : node->dict;
-      })
+      .def("ir.DictAttrsGetDict",
+           [](const Attrs& attrs) {
+             const auto* node = attrs.as<DictAttrsNode>();
+             return node == nullptr ? ffi::Map<ffi::String, ffi::Any>() : node->dict;
+           })
       .def("ir.MakeAttrs", MakeAttrs)
-      .def("node.MakeNode",
-           [](ffi::String type_key, ffi::Map<ffi::String, ffi::Any> fields) {
-             return ffi::reflection::ObjectCreator(std::string(type_key))(fields);
-           });
+      .def("node.MakeNode", [](ffi::String type_key, ffi::Map<ffi::String, ffi::Any> fields) {
+        return ffi::reflection::ObjectCreator(std::string(type_key))(fields);
+      });
 }
 
 }  // namespace tvm

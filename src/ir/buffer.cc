@@ -59,9 +59,9 @@ BufferType::BufferType(DataType dtype, ffi::Array<PrimExpr> shape, ffi::Array<Pr
                        ffi::Array<PrimExpr> allocated_addr, Span span) {
   for (size_t i = 0; i < shape.size(); ++i) {
     TVM_FFI_CHECK(shape[i].defined(), ValueError) << "buffer dimension " << i << " is not defined";
-    TVM_FFI_CHECK(shape[i].dtype().is_scalar() &&
-                      (shape[i].dtype().is_int() || shape[i].dtype().is_uint()),
-                  TypeError)
+    TVM_FFI_CHECK(
+        shape[i].dtype().is_scalar() && (shape[i].dtype().is_int() || shape[i].dtype().is_uint()),
+        TypeError)
         << "buffer dimension " << i << " must be an integer, found dtype " << shape[i].dtype();
   }
   TVM_FFI_CHECK(strides.empty() || strides.size() == shape.size(), ValueError)
@@ -69,8 +69,8 @@ BufferType::BufferType(DataType dtype, ffi::Array<PrimExpr> shape, ffi::Array<Pr
   auto node = ffi::make_object<BufferTypeNode>();
   node->dtype = dtype;
   node->storage_scope = storage_scope.empty() ? ffi::String("global") : std::move(storage_scope);
-  node->elem_offset = elem_offset.defined() ? std::move(elem_offset)
-                                            : make_zero(IndexTypeOf(shape));
+  node->elem_offset =
+      elem_offset.defined() ? std::move(elem_offset) : make_zero(IndexTypeOf(shape));
   node->shape = std::move(shape);
   node->strides = std::move(strides);
   node->data_alignment = data_alignment <= 0 ? 64 : data_alignment;
@@ -156,7 +156,8 @@ BufferLoad::BufferLoad(Buffer buffer, ffi::Array<PrimExpr> indices,
       << "-dimensional indices provided.";
   DataType dtype = buffer.dtype();
   for (size_t i = 0; i < indices.size(); ++i) {
-    TVM_FFI_CHECK(indices[i].defined(), ValueError) << "BufferLoad index " << i << " is not defined";
+    TVM_FFI_CHECK(indices[i].defined(), ValueError)
+        << "BufferLoad index " << i << " is not defined";
     DataType index = indices[i].dtype();
     if (index.is_scalar()) continue;
     TVM_FFI_CHECK(i + 1 == indices.size(), ValueError)
@@ -170,8 +171,8 @@ BufferLoad::BufferLoad(Buffer buffer, ffi::Array<PrimExpr> indices,
   }
   if (predicate.has_value()) {
     DataType mask = predicate.value().dtype();
-    TVM_FFI_CHECK(mask.is_predicate_dtype() && mask.get_lanes_or_vscale_factor() ==
-                                                   dtype.get_lanes_or_vscale_factor(),
+    TVM_FFI_CHECK(mask.is_predicate_dtype() &&
+                      mask.get_lanes_or_vscale_factor() == dtype.get_lanes_or_vscale_factor(),
                   TypeError)
         << "predicate of dtype " << mask << " does not match the " << dtype << " it masks";
   }
@@ -207,8 +208,8 @@ BufferRegion BufferRegion::FromPoint(Buffer buffer, ffi::Array<PrimExpr> indices
   ffi::Array<Range> region;
   for (const PrimExpr& index : indices) {
     if (const auto* ramp = index.as<RampNode>()) {
-      region.push_back(Range::FromMinExtent(
-          ramp->base, ramp->stride * cast(ramp->stride.dtype(), ramp->lanes)));
+      region.push_back(
+          Range::FromMinExtent(ramp->base, ramp->stride * cast(ramp->stride.dtype(), ramp->lanes)));
     } else {
       region.push_back(Range::FromMinExtent(index, make_const(index.dtype(), 1)));
     }
@@ -235,17 +236,17 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("tirx.BufferFromType",
            [](ffi::String name, BufferType type, Span span) { return Buffer(name, type, span); })
       .def("tirx.BufferData", [](const Buffer& buffer) { return buffer_data(buffer); })
-      .def("tirx.BufferElemOffset", [](const Buffer& buffer, ffi::Array<PrimExpr> indices) {
-        return buffer.ElemOffset(indices);
-      })
+      .def("tirx.BufferElemOffset",
+           [](const Buffer& buffer, ffi::Array<PrimExpr> indices) {
+             return buffer.ElemOffset(indices);
+           })
       .def("tirx.BufferComputedStrides",
            [](const Buffer& buffer) { return buffer.ComputedStrides(); })
       .def("tirx.BufferLoad",
            [](Buffer buffer, ffi::Array<PrimExpr> indices, ffi::Optional<PrimExpr> predicate,
               Span span) { return BufferLoad(buffer, indices, predicate, span); })
-      .def("tirx.BufferRegion", [](Buffer buffer, ffi::Array<Range> region) {
-        return BufferRegion(buffer, region);
-      });
+      .def("tirx.BufferRegion",
+           [](Buffer buffer, ffi::Array<Range> region) { return BufferRegion(buffer, region); });
 }
 
 }  // namespace tvm::tirx

@@ -221,8 +221,8 @@ PrimExpr TryFold(BinaryKind kind, const PrimExpr& a, const PrimExpr& b) {
     DataType dtype = a.dtype();
     if (IsCompare(kind)) {
       if (!IsFoldableFloat(dtype)) return PrimExpr();
-      return IntImm::Bool(FoldFloatCompare(kind, RoundToType(dtype, fa->value),
-                                           RoundToType(dtype, fb->value)));
+      return IntImm::Bool(
+          FoldFloatCompare(kind, RoundToType(dtype, fa->value), RoundToType(dtype, fb->value)));
     }
     std::optional<double> value = FoldFloat(kind, dtype, fa->value, fb->value);
     return value.has_value() ? PrimExpr(FloatImm(dtype, *value)) : PrimExpr();

@@ -28,7 +28,8 @@ inline int64_t MinIntOf(DataType dtype) {
   return bits >= 64 ? std::numeric_limits<int64_t>::min() : -(int64_t{1} << (bits - 1));
 }
 
-/// Largest finite value of a float type. Formats per the OCP FP8 and MX specifications and IEEE 754.
+/// Largest finite value of a float type. Formats per the OCP FP8 and MX specifications and IEEE
+/// 754.
 inline double MaxFiniteOf(DataType dtype) {
   switch (dtype.code()) {
     case DataType::kFloat:

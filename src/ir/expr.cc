@@ -44,8 +44,7 @@ void FloatImmNode::RegisterReflection() {
 
 void VarNode::RegisterReflection() {
   namespace refl = ffi::reflection;
-  refl::ObjectDef<VarNode>().def_ro("name", &VarNode::name,
-                                    refl::AttachFieldFlag::SEqHashIgnore());
+  refl::ObjectDef<VarNode>().def_ro("name", &VarNode::name, refl::AttachFieldFlag::SEqHashIgnore());
 }
 
 void GlobalVarNode::RegisterReflection() {
@@ -130,8 +129,8 @@ std::optional<PrimExpr> TryConvertToPrimExpr(const TVMFFIAny* src) {
 Expr PrimExpr::MakeBool(bool value) { return IntImm::Bool(value); }
 
 Expr PrimExpr::MakeInt(int64_t value) {
-  bool fits = value >= std::numeric_limits<int32_t>::min() &&
-              value <= std::numeric_limits<int32_t>::max();
+  bool fits =
+      value >= std::numeric_limits<int32_t>::min() && value <= std::numeric_limits<int32_t>::max();
   return IntImm(DataType::Int(fits ? 32 : 64), value);
 }
 
@@ -380,15 +379,20 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   GlobalVarNode::RegisterReflection();
   CallNode::RegisterReflection();
   RangeNode::RegisterReflection();
+  // A function of a module is its name; the type is only known in the module.
+  refl::TypeAttrDef<GlobalVarNode>()
+      .def("__s_equal__",
+           [](const GlobalVar& a, const GlobalVar& b, const ffi::Function& equal) {
+             return equal(a->name_hint, b->name_hint, 0, ffi::String("name_hint")).cast<bool>();
+           })
+      .def("__s_hash__", [](const GlobalVar& var, int64_t init, const ffi::Function& hash) {
+        return hash(var->name_hint, init, 0).cast<int64_t>();
+      });
   refl::GlobalDef()
-      .def("ir.IntImm",
-           [](DLDataType dtype, int64_t value, Span span) {
-             return IntImm(DataType(dtype), value, span);
-           })
-      .def("ir.FloatImm",
-           [](DLDataType dtype, double value, Span span) {
-             return FloatImm(DataType(dtype), value, span);
-           })
+      .def("ir.IntImm", [](DLDataType dtype, int64_t value,
+                           Span span) { return IntImm(DataType(dtype), value, span); })
+      .def("ir.FloatImm", [](DLDataType dtype, double value,
+                             Span span) { return FloatImm(DataType(dtype), value, span); })
       .def("ir.Var", [](ffi::String name, Type ty, Span span) { return Var(name, ty, span); })
       .def("ir.GlobalVar", [](ffi::String name) { return GlobalVar(name); })
       .def("ir.Call",

@@ -67,10 +67,10 @@ TVM_VISIT_LEAF(FloatImmNode)
 TVM_VISIT_LEAF(StringImmNode)
 #undef TVM_VISIT_LEAF
 
-#define TVM_FOR_EACH_BINARY_NODE(X)                                                          \
-  X(AddNode) X(SubNode) X(MulNode) X(DivNode) X(ModNode) X(FloorDivNode) X(FloorModNode)     \
-  X(MinNode) X(MaxNode) X(EQNode) X(NENode) X(LTNode) X(LENode) X(GTNode) X(GENode)          \
-  X(AndNode) X(OrNode)
+#define TVM_FOR_EACH_BINARY_NODE(X)                                                      \
+  X(AddNode)                                                                             \
+  X(SubNode) X(MulNode) X(DivNode) X(ModNode) X(FloorDivNode) X(FloorModNode) X(MinNode) \
+      X(MaxNode) X(EQNode) X(NENode) X(LTNode) X(LENode) X(GTNode) X(GENode) X(AndNode) X(OrNode)
 #define TVM_VISIT_BINARY(Node)                     \
   void ExprVisitor::VisitExpr_(const Node* node) { \
     VisitExpr(node->a);                            \
@@ -165,11 +165,11 @@ TVM_MUTATE_LEAF(FloatImmNode)
 TVM_MUTATE_LEAF(StringImmNode)
 #undef TVM_MUTATE_LEAF
 
-#define TVM_MUTATE_BINARY(Name)                                                      \
-  Expr ExprMutator::VisitExpr_(const Name##Node* node) {                             \
-    PrimExpr a = VisitPrimExpr(node->a), b = VisitPrimExpr(node->b);                 \
-    if (a.same_as(node->a) && b.same_as(node->b)) return ffi::GetRef<Expr>(node);    \
-    return Name(std::move(a), std::move(b), node->span);                             \
+#define TVM_MUTATE_BINARY(Name)                                                   \
+  Expr ExprMutator::VisitExpr_(const Name##Node* node) {                          \
+    PrimExpr a = VisitPrimExpr(node->a), b = VisitPrimExpr(node->b);              \
+    if (a.same_as(node->a) && b.same_as(node->b)) return ffi::GetRef<Expr>(node); \
+    return Name(std::move(a), std::move(b), node->span);                          \
   }
 TVM_MUTATE_BINARY(Add)
 TVM_MUTATE_BINARY(Sub)
@@ -290,8 +290,7 @@ Expr ExprMutator::VisitExpr_(const BufferLoadNode* node) {
       predicate.same_as(node->predicate)) {
     return ffi::GetRef<Expr>(node);
   }
-  return BufferLoad(Downcast<Buffer>(buffer), std::move(indices), std::move(predicate),
-                    node->span);
+  return BufferLoad(Downcast<Buffer>(buffer), std::move(indices), std::move(predicate), node->span);
 }
 
 Expr ExprMutator::VisitExpr_(const ProducerLoadNode* node) {

@@ -16,8 +16,16 @@ using namespace tirx;  // NOLINT(build/namespaces): the scalar nodes
 namespace {
 
 /// Binding strength as in Python; a higher one binds tighter.
-enum Precedence : int { kLowest = 0, kOr = 1, kAnd = 2, kNot = 3, kCompare = 4, kSum = 8, kTerm = 9,
-                        kAtom = 20 };
+enum Precedence : int {
+  kLowest = 0,
+  kOr = 1,
+  kAnd = 2,
+  kNot = 3,
+  kCompare = 4,
+  kSum = 8,
+  kTerm = 9,
+  kAtom = 20
+};
 
 class TextWriter final : public ExprFunctor<void(const Expr&, int)> {
  public:

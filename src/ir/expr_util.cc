@@ -97,8 +97,7 @@ PrimExpr Substitute(PrimExpr expr, const ffi::Map<Var, PrimExpr>& values) {
   return PrimExpr(Substituter(value_of)(expr));
 }
 
-PrimExpr Substitute(PrimExpr expr,
-                    const std::function<ffi::Optional<Expr>(const Var&)>& value_of) {
+PrimExpr Substitute(PrimExpr expr, const std::function<ffi::Optional<Expr>(const Var&)>& value_of) {
   return PrimExpr(Substituter(value_of)(expr));
 }
 
@@ -154,9 +153,7 @@ ffi::Array<Var> FreeVars(const Expr& expr) {
 
 namespace {
 
-bool SameAttrs(const Attrs& a, const Attrs& b) {
-  return a.same_as(b);
-}
+bool SameAttrs(const Attrs& a, const Attrs& b) { return a.same_as(b); }
 
 /// Compares what a node holds besides its operands; both are of one node class.
 bool SameHead(const ExprNode* a, const ExprNode* b) {
@@ -269,8 +266,7 @@ size_t ExprDeepHash::operator()(const Expr& expr) const {
       std::memcpy(&bits, &number->value, sizeof(bits));
       mix(bits);
     } else if (const auto* text = node.as<StringImmNode>()) {
-      mix(std::hash<std::string_view>()(
-          std::string_view(text->value.data(), text->value.size())));
+      mix(std::hash<std::string_view>()(std::string_view(text->value.data(), text->value.size())));
     } else {
       OperandLister(&stack).List(node);
     }
@@ -281,13 +277,11 @@ size_t ExprDeepHash::operator()(const Expr& expr) const {
 TVM_FFI_STATIC_INIT_BLOCK() {
   namespace refl = ffi::reflection;
   refl::GlobalDef()
-      .def("ir.ExprDeepEqual",
-           [](const Expr& a, const Expr& b) { return ExprDeepEqual()(a, b); })
-      .def("ir.SubstituteExpr", [](const Expr& expr,
-                                   ffi::Map<Var, Expr> values) { return Substitute(expr, values); })
+      .def("ir.ExprDeepEqual", [](const Expr& a, const Expr& b) { return ExprDeepEqual()(a, b); })
+      .def("ir.SubstituteExpr",
+           [](const Expr& expr, ffi::Map<Var, Expr> values) { return Substitute(expr, values); })
       .def("ir.FreeVars", [](const Expr& expr) { return FreeVars(expr); })
-      .def("ir.UsesVar",
-           [](const Expr& expr, const Var& var) { return UsesVar(expr, var); });
+      .def("ir.UsesVar", [](const Expr& expr, const Var& var) { return UsesVar(expr, var); });
 }
 
 }  // namespace tvm

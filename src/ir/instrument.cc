@@ -69,7 +69,6 @@ struct TimingState {
   }
 };
 
-
 ffi::Function Callback(std::function<void(IRModule, PassInfo)> callback) {
   return ffi::Function::FromTyped(
       [callback = std::move(callback)](IRModule mod, PassInfo info) { callback(mod, info); });
@@ -180,8 +179,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("instrument.RenderTimePassProfiles", RenderTimePassProfiles)
       .def("instrument.PrintBeforeAll", PrintBeforeAll)
       .def("instrument.PrintAfterAll", PrintAfterAll)
-      .def("instrument.DumpIR",
-           [](ffi::String dir, bool refresh) { return DumpIR(dir, refresh); });
+      .def("instrument.DumpIR", [](ffi::String dir, bool refresh) { return DumpIR(dir, refresh); });
 }
 
 }  // namespace tvm::instrument

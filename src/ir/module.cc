@@ -37,8 +37,8 @@ IRModule::IRModule(ffi::Map<GlobalVar, BaseFunc> functions, SourceMap source_map
     node->global_var_map_.Set(var->name_hint, var);
   }
   node->functions = std::move(functions);
-  node->source_map = source_map.defined() ? std::move(source_map)
-                                          : SourceMap(ffi::Map<SourceName, Source>());
+  node->source_map =
+      source_map.defined() ? std::move(source_map) : SourceMap(ffi::Map<SourceName, Source>());
   node->attrs = std::move(attrs);
   node->global_infos = std::move(global_infos);
   data_ = std::move(node);
@@ -91,8 +91,7 @@ void IRModuleNode::Remove(const GlobalVar& var) {
   global_var_map_.erase(var->name_hint);
 }
 
-void IRModuleNode::UpdateGlobalInfo(const ffi::String& name,
-                                    const ffi::Array<GlobalInfo>& infos) {
+void IRModuleNode::UpdateGlobalInfo(const ffi::String& name, const ffi::Array<GlobalInfo>& infos) {
   global_infos.Set(name, infos);
 }
 
@@ -119,18 +118,16 @@ GlobalVar IRModuleNode::GetGlobalVar(const ffi::String& name) const {
 ffi::Array<GlobalVar> IRModuleNode::GetGlobalVars() const {
   std::vector<GlobalVar> vars;
   for (const auto& [name, var] : global_var_map_) vars.push_back(var);
-  std::sort(vars.begin(), vars.end(), [](const GlobalVar& a, const GlobalVar& b) {
-    return a->name_hint < b->name_hint;
-  });
+  std::sort(vars.begin(), vars.end(),
+            [](const GlobalVar& a, const GlobalVar& b) { return a->name_hint < b->name_hint; });
   return ffi::Array<GlobalVar>(vars.begin(), vars.end());
 }
 
 std::vector<std::pair<GlobalVar, BaseFunc>> IRModuleNode::SortedFunctions() const {
   std::vector<std::pair<GlobalVar, BaseFunc>> items;
   for (const auto& [var, func] : functions) items.emplace_back(var, func);
-  std::sort(items.begin(), items.end(), [](const auto& a, const auto& b) {
-    return a.first->name_hint < b.first->name_hint;
-  });
+  std::sort(items.begin(), items.end(),
+            [](const auto& a, const auto& b) { return a.first->name_hint < b.first->name_hint; });
   return items;
 }
 
@@ -164,38 +161,31 @@ IRModule WithoutAttr(IRModule mod, const ffi::String& key) {
 
 namespace {
 
-/// Pairs functions by name, then compares variables and bodies; the order of insertion does not
-/// matter. `equal(lhs, rhs, region kind, field name)` is the comparer of the caller.
+/// Compares functions of one name; neither the order of insertion nor the identity of the variables
+/// matters. `equal(lhs, rhs, region kind, field name)` is the comparer of the caller.
 bool ModuleEqual(const IRModule& lhs, const IRModule& rhs, const ffi::Function& equal) {
-  auto same = [&](const auto& a, const auto& b, int kind, const char* field) {
-    return equal(a, b, kind, ffi::String(field)).template cast<bool>();
+  auto same = [&](const auto& a, const auto& b, const char* field) {
+    constexpr int kNoRegion = 0;
+    return equal(a, b, kNoRegion, ffi::String(field)).template cast<bool>();
   };
-  constexpr int kNone = 0, kPattern = 1;
-  if (!same(lhs->attrs, rhs->attrs, kNone, "attrs")) return false;
-  if (!same(lhs->global_infos, rhs->global_infos, kNone, "global_infos")) return false;
-  if (lhs->functions.size() != rhs->functions.size()) {
-    return same(lhs->functions, rhs->functions, kNone, "functions");
+  if (!same(lhs->attrs, rhs->attrs, "attrs")) return false;
+  if (!same(lhs->global_infos, rhs->global_infos, "global_infos")) return false;
+  // Functions of the right side under the variables of the left, so that the maps have one key.
+  ffi::Map<GlobalVar, BaseFunc> left, right;
+  for (const auto& [var, func] : lhs->SortedFunctions()) left.Set(var, func);
+  for (const auto& [var, func] : rhs->SortedFunctions()) {
+    auto it = lhs->global_var_map_.find(var->name_hint);
+    right.Set(it == lhs->global_var_map_.end() ? var : (*it).second, func);
   }
-  std::vector<std::pair<GlobalVar, BaseFunc>> left = lhs->SortedFunctions();
-  std::vector<std::pair<GlobalVar, BaseFunc>> right = rhs->SortedFunctions();
-  for (size_t i = 0; i < left.size(); ++i) {
-    if (!same(left[i].first, right[i].first, kPattern, "global_var_map_")) return false;
-  }
-  ffi::Map<GlobalVar, BaseFunc> left_sorted, right_sorted;
-  for (size_t i = 0; i < left.size(); ++i) {
-    left_sorted.Set(left[i].first, left[i].second);
-    right_sorted.Set(right[i].first, right[i].second);
-  }
-  return same(left_sorted, right_sorted, kNone, "functions");
+  return same(left, right, "functions");
 }
 
 int64_t ModuleHash(const IRModule& mod, int64_t init, const ffi::Function& hash) {
-  constexpr int kNone = 0, kPattern = 1;
+  constexpr int kNone = 0;
   int64_t value = hash(mod->attrs, init, kNone).cast<int64_t>();
   value = hash(mod->global_infos, value, kNone).cast<int64_t>();
   std::vector<std::pair<GlobalVar, BaseFunc>> items = mod->SortedFunctions();
   value = hash(static_cast<int64_t>(items.size()), value, kNone).cast<int64_t>();
-  for (const auto& [var, func] : items) value = hash(var, value, kPattern).cast<int64_t>();
   for (const auto& [var, func] : items) {
     value = hash(var->name_hint, value, kNone).cast<int64_t>();
     value = hash(func, value, kNone).cast<int64_t>();
@@ -215,9 +205,7 @@ GlobalVar AsGlobalVar(const IRModule& mod, const ffi::Any& key) {
 TVM_FFI_STATIC_INIT_BLOCK() {
   namespace refl = ffi::reflection;
   IRModuleNode::RegisterReflection();
-  refl::TypeAttrDef<IRModuleNode>()
-      .def("__s_equal__", ModuleEqual)
-      .def("__s_hash__", ModuleHash);
+  refl::TypeAttrDef<IRModuleNode>().def("__s_equal__", ModuleEqual).def("__s_hash__", ModuleHash);
   refl::GlobalDef()
       .def("ir.IRModule",
            [](ffi::Map<GlobalVar, BaseFunc> functions, ffi::Optional<ffi::ObjectRef> attrs,
@@ -227,9 +215,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
              return IRModule(functions, SourceMap(), dict, global_infos);
            })
       .def("ir.Module_Clone",
-           [](const IRModule& mod) {
-             return IRModule(ffi::make_object<IRModuleNode>(*mod.get()));
-           })
+           [](const IRModule& mod) { return IRModule(ffi::make_object<IRModuleNode>(*mod.get())); })
       .def("ir.Module_Add",
            [](IRModule mod, const ffi::Any& key, const BaseFunc& func, bool update) {
              // Python's module object is the one to change: no copy.
@@ -263,8 +249,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
            [](const IRModule& mod, const ffi::String& name) { return mod->Lookup(name); })
       .def("ir.Module_FromExpr",
            [](const Expr& expr, ffi::Optional<ffi::Map<GlobalVar, BaseFunc>> functions) {
-             return IRModule::FromExpr(expr,
-                                       functions.value_or(ffi::Map<GlobalVar, BaseFunc>()));
+             return IRModule::FromExpr(expr, functions.value_or(ffi::Map<GlobalVar, BaseFunc>()));
            })
       .def("ir.Module_Update",
            [](IRModule mod, const IRModule& other) {
@@ -292,9 +277,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
            [](IRModule mod, const ffi::Map<ffi::String, ffi::Any>& values) {
              return WithAttrs(std::move(mod), values);
            })
-      .def("ir.Module_WithoutAttr", [](IRModule mod, const ffi::String& key) {
-        return WithoutAttr(std::move(mod), key);
-      });
+      .def("ir.Module_WithoutAttr",
+           [](IRModule mod, const ffi::String& key) { return WithoutAttr(std::move(mod), key); });
 }
 
 }  // namespace tvm

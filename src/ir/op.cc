@@ -94,9 +94,8 @@ class OpRegistry {
     TVM_FFI_CHECK(plevel > 0, ValueError) << "plevel in set_attr must be greater than 0";
     std::unique_lock<std::shared_mutex> lock(mutex_);
     OpAttrTable::Cell* cell = CellLocked(TableLocked(key), op->index);
-    TVM_FFI_ICHECK(cell->plevel != plevel)
-        << "Attribute " << key << " of " << op->name
-        << " is already registered with same plevel=" << plevel;
+    TVM_FFI_ICHECK(cell->plevel != plevel) << "Attribute " << key << " of " << op->name
+                                           << " is already registered with same plevel=" << plevel;
     if (cell->plevel > plevel) return;
     TVM_FFI_CHECK(value != nullptr, ValueError)
         << "Registered packed_func is Null for " << key << " of operator " << op->name;
@@ -216,7 +215,8 @@ CallEffectKind SideEffect(const Expr& expr) {
     if (static_cast<int>(other) > static_cast<int>(kind)) kind = other;
   };
   PostOrderVisitExpr(expr, [&](const Expr& node) {
-    if (node.as<tirx::BufferLoadNode>() != nullptr || node.as<tirx::ProducerLoadNode>() != nullptr) {
+    if (node.as<tirx::BufferLoadNode>() != nullptr ||
+        node.as<tirx::ProducerLoadNode>() != nullptr) {
       raise(CallEffectKind::kReadState);
     } else if (const auto* call = node.as<CallNode>()) {
       int effect = effects.get(call->op, static_cast<int>(CallEffectKind::kOpaque));
@@ -288,8 +288,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
              OpRegistry::Global().SetAttr(entry.op(), std::string(key), std::move(value), plevel);
            })
       .def("ir.RegisterOpLowerIntrinsic",
-           [](const ffi::String& name, ffi::Function lower, const ffi::String& target,
-              int plevel) {
+           [](const ffi::String& name, ffi::Function lower, const ffi::String& target, int plevel) {
              OpRegEntry& entry = OpRegEntry::RegisterOrGet(name);
              OpRegistry::Global().SetAttr(entry.op(), std::string(target) + ".FLowerIntrinsic",
                                           lower, plevel);

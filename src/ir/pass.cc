@@ -61,8 +61,8 @@ void VerifyAfter(const IRModule& mod, const PassInfo& info) {
       verify(mod);
     } catch (const ffi::Error& error) {
       throw ffi::Error(error.kind(),
-                       "Program is not well-formed after pass " + std::string(info->name) +
-                           ": " + std::string(error.message()),
+                       "Program is not well-formed after pass " + std::string(info->name) + ": " +
+                           std::string(error.message()),
                        error.backtrace());
     }
   }
@@ -249,8 +249,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
                  info->opt_level, info->name, info->required, info->traceable);
            })
       .def("transform.Info", [](const Pass& pass) { return pass.Info(); })
-      .def("transform.RunPass",
-           [](const Pass& pass, const IRModule& mod) { return pass(mod); })
+      .def("transform.RunPass", [](const Pass& pass, const IRModule& mod) { return pass(mod); })
       .def("transform.Sequential",
            [](ffi::Array<Pass> passes, int opt_level, ffi::String name,
               ffi::Array<ffi::String> required, bool traceable) {

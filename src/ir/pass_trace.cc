@@ -49,8 +49,8 @@ void RenderInto(std::string* out, const PassProfile& profile, int depth, double 
   double time = profile.Micros(), inside = 0;
   for (const auto& child : profile.children) inside += child->Micros();
   char line[512];
-  std::snprintf(line, sizeof(line), "%s: %.0fus [%.0fus] (%.2f%%; %.2f%%)\n",
-                profile.name.c_str(), time, time - inside, total > 0 ? time / total * 100 : 0,
+  std::snprintf(line, sizeof(line), "%s: %.0fus [%.0fus] (%.2f%%; %.2f%%)\n", profile.name.c_str(),
+                time, time - inside, total > 0 ? time / total * 100 : 0,
                 parent > 0 ? time / parent * 100 : 0);
   out->append(depth, '\t').append(line);
   for (const auto& child : profile.children) RenderInto(out, *child, depth + 1, total, time);

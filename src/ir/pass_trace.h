@@ -24,9 +24,7 @@ struct PassProfile {
   Clock::time_point end = start;
   std::vector<std::unique_ptr<PassProfile>> children;
 
-  double Micros() const {
-    return std::chrono::duration<double, std::micro>(end - start).count();
-  }
+  double Micros() const { return std::chrono::duration<double, std::micro>(end - start).count(); }
 };
 
 /// One line a pass, tab-indented: `name: {us}us [{self}us] ({of total}%; {of parent}%)`.

@@ -27,9 +27,9 @@ json::Value UpgradeGraph(const json::Value& root) {
   auto graph = root.as<json::Object>();
   TVM_FFI_CHECK(graph.has_value(), ValueError)
       << "IR JSON must be an object with a node table, found another JSON value";
-  TVM_FFI_CHECK(graph->count(ffi::String("root_index")) != 0 &&
-                    graph->count(ffi::String("nodes")) != 0,
-                ValueError)
+  TVM_FFI_CHECK(
+      graph->count(ffi::String("root_index")) != 0 && graph->count(ffi::String("nodes")) != 0,
+      ValueError)
       << "IR JSON has no root_index and nodes: it is malformed or was written by a release before "
          "the graph format, which cannot be read";
   auto nodes = graph->at(ffi::String("nodes")).as<json::Array>();

@@ -113,13 +113,13 @@ Cast::Cast(DataType dtype, PrimExpr value, Span span) {
   data_ = std::move(node);
 }
 
-#define TVM_DEFINE_ARITH(Name)                                                              \
-  Name::Name(PrimExpr a, PrimExpr b, Span span)                                             \
-      : Name(MakeBinary<Name##Node>(std::move(a), std::move(b), std::move(span), #Name,     \
+#define TVM_DEFINE_ARITH(Name)                                                          \
+  Name::Name(PrimExpr a, PrimExpr b, Span span)                                         \
+      : Name(MakeBinary<Name##Node>(std::move(a), std::move(b), std::move(span), #Name, \
                                     ResultKind::kOperand)) {}
-#define TVM_DEFINE_COMPARE(Name)                                                            \
-  Name::Name(PrimExpr a, PrimExpr b, Span span)                                             \
-      : Name(MakeBinary<Name##Node>(std::move(a), std::move(b), std::move(span), #Name,     \
+#define TVM_DEFINE_COMPARE(Name)                                                        \
+  Name::Name(PrimExpr a, PrimExpr b, Span span)                                         \
+      : Name(MakeBinary<Name##Node>(std::move(a), std::move(b), std::move(span), #Name, \
                                     ResultKind::kBool)) {}
 TVM_DEFINE_ARITH(Add)
 TVM_DEFINE_ARITH(Sub)
@@ -146,8 +146,7 @@ And::And(PrimExpr a, PrimExpr b, Span span)
 }
 
 Or::Or(PrimExpr a, PrimExpr b, Span span)
-    : Or(MakeBinary<OrNode>(std::move(a), std::move(b), std::move(span), "Or",
-                            ResultKind::kBool)) {
+    : Or(MakeBinary<OrNode>(std::move(a), std::move(b), std::move(span), "Or", ResultKind::kBool)) {
   RequireBool(get()->a, "Or");
 }
 
@@ -167,9 +166,9 @@ Select::Select(PrimExpr condition, PrimExpr true_value, PrimExpr false_value, Sp
   RequireDefined(false_value, "Select", "false_value");
   RequireBool(condition, "Select");
   DataType cond = condition.dtype(), value = true_value.dtype();
-  TVM_FFI_CHECK(cond.is_scalar() || cond.get_lanes_or_vscale_factor() ==
-                                        value.get_lanes_or_vscale_factor(),
-                TypeError)
+  TVM_FFI_CHECK(
+      cond.is_scalar() || cond.get_lanes_or_vscale_factor() == value.get_lanes_or_vscale_factor(),
+      TypeError)
       << "Select needs a scalar condition or one lane a value lane, found " << cond << " for "
       << value;
   TVM_FFI_CHECK(value == false_value.dtype(), TypeError)
@@ -188,8 +187,7 @@ Ramp::Ramp(PrimExpr base, PrimExpr stride, PrimExpr lanes, Span span) {
   RequireDefined(stride, "Ramp", "stride");
   RequireDefined(lanes, "Ramp", "lanes");
   TVM_FFI_CHECK(base.dtype().is_scalar() && stride.dtype().is_scalar(), TypeError)
-      << "Ramp needs a scalar base and stride, found " << base.dtype() << " and "
-      << stride.dtype();
+      << "Ramp needs a scalar base and stride, found " << base.dtype() << " and " << stride.dtype();
   if (stride.dtype() != base.dtype()) stride = cast(base.dtype(), std::move(stride));
   auto node = ffi::make_object<RampNode>();
   node->ty = PrimType(VectorType(base.dtype(), lanes, "Ramp"));
@@ -268,8 +266,8 @@ PrimExpr Shuffle::ExtractElement(PrimExpr vector, int index, Span span) {
 }
 
 const char* IterVarTypeToString(IterVarType type) {
-  static constexpr const char* kNames[] = {"DataPar",  "ThreadIndex", "CommReduce",
-                                           "Ordered",  "Opaque",      "Unrolled",
+  static constexpr const char* kNames[] = {"DataPar",    "ThreadIndex",  "CommReduce",
+                                           "Ordered",    "Opaque",       "Unrolled",
                                            "Vectorized", "Parallelized", "Tensorized"};
   int index = static_cast<int>(type);
   return index >= 0 && index <= 8 ? kNames[index] : "Unknown";
@@ -297,8 +295,8 @@ CommReducer::CommReducer(ffi::Array<Var> lhs, ffi::Array<Var> rhs, ffi::Array<Pr
                          ffi::Array<PrimExpr> identity_element, Span span) {
   size_t n = result.size();
   TVM_FFI_CHECK(lhs.size() == n && rhs.size() == n && identity_element.size() == n, ValueError)
-      << "CommReducer needs as many lhs, rhs and identity elements as results (" << n
-      << "), found " << lhs.size() << ", " << rhs.size() << ", " << identity_element.size();
+      << "CommReducer needs as many lhs, rhs and identity elements as results (" << n << "), found "
+      << lhs.size() << ", " << rhs.size() << ", " << identity_element.size();
   for (size_t i = 0; i < n; ++i) {
     DataType dtype = result[i].dtype();
     TVM_FFI_CHECK(lhs[i]->dtype() == dtype && rhs[i]->dtype() == dtype &&
@@ -340,19 +338,19 @@ Reduce::Reduce(CommReducer combiner, ffi::Array<PrimExpr> source, ffi::Array<Ite
   if (!condition.defined()) condition = const_true();
   RequireBool(condition, "Reduce");
   TVM_FFI_CHECK(source.size() == combiner->result.size(), ValueError)
-      << "Reduce has " << source.size() << " sources for a combiner of "
-      << combiner->result.size() << " values";
+      << "Reduce has " << source.size() << " sources for a combiner of " << combiner->result.size()
+      << " values";
   TVM_FFI_CHECK(value_index >= 0 && static_cast<size_t>(value_index) < source.size(), IndexError)
       << "Reduce value_index " << value_index << " is out of " << source.size() << " values";
   if (!init.empty()) {
     TVM_FFI_CHECK(init.size() == source.size(), ValueError)
         << "Number of inits should match number of exprs";
     for (const PrimExpr& value : init) {
-      bool allowed = value.as<ProducerLoadNode>() || value.as<IntImmNode>() ||
-                     value.as<FloatImmNode>();
+      bool allowed =
+          value.as<ProducerLoadNode>() || value.as<IntImmNode>() || value.as<FloatImmNode>();
       TVM_FFI_CHECK(allowed, ValueError)
-          << "init can only be an IntImm, FloatImm or ProducerLoad, but received "
-          << Expr(value) << " of type " << value.GetTypeKey();
+          << "init can only be an IntImm, FloatImm or ProducerLoad, but received " << Expr(value)
+          << " of type " << value.GetTypeKey();
     }
   }
   auto node = ffi::make_object<ReduceNode>();

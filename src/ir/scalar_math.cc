@@ -48,10 +48,10 @@ PrimExpr Rounding(const char* op_name, PrimExpr x, const Span& span) {
 
 }  // namespace
 
-#define TVM_DEFINE_FLOAT_MATH(Name)                              \
-  PrimExpr Name(PrimExpr x, Span span) {                         \
-    static const Op op = Op::Get("tirx." #Name);                 \
-    return MathCall(op, {ToFloat(std::move(x), #Name)}, span);   \
+#define TVM_DEFINE_FLOAT_MATH(Name)                            \
+  PrimExpr Name(PrimExpr x, Span span) {                       \
+    static const Op op = Op::Get("tirx." #Name);               \
+    return MathCall(op, {ToFloat(std::move(x), #Name)}, span); \
   }
 TVM_DEFINE_FLOAT_MATH(exp)
 TVM_DEFINE_FLOAT_MATH(exp2)
@@ -132,7 +132,9 @@ PrimExpr abs(PrimExpr x, Span span) {
 PrimExpr floor(PrimExpr x, Span span) {
   return Rounding<std::floor>("tirx.floor", std::move(x), span);
 }
-PrimExpr ceil(PrimExpr x, Span span) { return Rounding<std::ceil>("tirx.ceil", std::move(x), span); }
+PrimExpr ceil(PrimExpr x, Span span) {
+  return Rounding<std::ceil>("tirx.ceil", std::move(x), span);
+}
 PrimExpr round(PrimExpr x, Span span) {
   return Rounding<std::nearbyint>("tirx.round", std::move(x), span);
 }

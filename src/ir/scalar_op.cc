@@ -81,8 +81,7 @@ void RequireNumeric(const PrimExpr& value, const char* what) {
   TVM_FFI_CHECK(value.defined(), ValueError) << what << " of an undefined expression";
   DataType dtype = value.dtype();
   TVM_FFI_CHECK(!dtype.is_handle() && !dtype.is_void(), TypeError)
-      << what << " needs a number, found an expression of dtype " << dtype << ": "
-      << Expr(value);
+      << what << " needs a number, found an expression of dtype " << dtype << ": " << Expr(value);
 }
 
 }  // namespace
@@ -118,8 +117,7 @@ void BinaryOpMatchTypes(PrimExpr& lhs, PrimExpr& rhs, const Span& span) {
   } else if (b.is_scalar()) {
     rhs = BroadcastTo(std::move(rhs), a);
   }
-  TVM_FFI_CHECK(lhs.dtype() == rhs.dtype(), TypeError)
-      << "Cannot match type " << a << " vs " << b;
+  TVM_FFI_CHECK(lhs.dtype() == rhs.dtype(), TypeError) << "Cannot match type " << a << " vs " << b;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -141,8 +139,8 @@ void RequireIntegers(const PrimExpr& a, const PrimExpr& b, const char* what) {
 
 }  // namespace
 
-#define TVM_DEFINE_BUILDER(Func, Node)                               \
-  PrimExpr Func(PrimExpr a, PrimExpr b, Span span) {                 \
+#define TVM_DEFINE_BUILDER(Func, Node)                                               \
+  PrimExpr Func(PrimExpr a, PrimExpr b, Span span) {                                 \
     return BuildBinary<Node>(BinaryKind::k##Node, std::move(a), std::move(b), span); \
   }
 TVM_DEFINE_BUILDER(add, Add)
@@ -226,8 +224,8 @@ namespace {
 void RequireBool(const PrimExpr& value, const char* what) {
   TVM_FFI_CHECK(value.defined(), ValueError) << what << " of an undefined expression";
   TVM_FFI_CHECK(value.dtype().is_predicate_dtype(), TypeError)
-      << "Expected boolean argument for " << what << ", but received " << Expr(value)
-      << " of type " << value.dtype();
+      << "Expected boolean argument for " << what << ", but received " << Expr(value) << " of type "
+      << value.dtype();
 }
 
 }  // namespace
@@ -296,14 +294,14 @@ PrimExpr right_shift(PrimExpr a, PrimExpr b, Span span) {
   return BitCall(builtin_scalar::shift_right(), std::move(a), std::move(b), span);
 }
 
-#define TVM_DEFINE_BITWISE(Func, Op_)                                              \
-  PrimExpr Func(PrimExpr a, PrimExpr b, Span span) {                               \
-    RequireIntegers(a, b, #Func);                                                  \
-    BinaryOpMatchTypes(a, b, span);                                                \
-    const int64_t* x = as_const_int(a);                                            \
-    const int64_t* y = as_const_int(b);                                            \
-    if (x != nullptr && y != nullptr) return IntImm(a.dtype(), *x Op_ *y, span);   \
-    return BitCall(builtin_scalar::Func(), std::move(a), std::move(b), span);      \
+#define TVM_DEFINE_BITWISE(Func, Op_)                                             \
+  PrimExpr Func(PrimExpr a, PrimExpr b, Span span) {                              \
+    RequireIntegers(a, b, #Func);                                                 \
+    BinaryOpMatchTypes(a, b, span);                                               \
+    const int64_t* x = as_const_int(a);                                           \
+    const int64_t* y = as_const_int(b);                                           \
+    if (x != nullptr && y != nullptr) return IntImm(a.dtype(), *x Op_ * y, span); \
+    return BitCall(builtin_scalar::Func(), std::move(a), std::move(b), span);     \
   }
 TVM_DEFINE_BITWISE(bitwise_and, &)
 TVM_DEFINE_BITWISE(bitwise_or, |)

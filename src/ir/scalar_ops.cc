@@ -95,10 +95,10 @@ TVM_FFI_STATIC_INIT_BLOCK() {
 }  // namespace
 
 namespace builtin_scalar {
-#define TVM_DEFINE_OP_GETTER(Name)                   \
-  const Op& Name() {                                 \
-    static const Op op = Op::Get("tirx." #Name);     \
-    return op;                                       \
+#define TVM_DEFINE_OP_GETTER(Name)               \
+  const Op& Name() {                             \
+    static const Op op = Op::Get("tirx." #Name); \
+    return op;                                   \
   }
 TVM_DEFINE_OP_GETTER(if_then_else)
 TVM_DEFINE_OP_GETTER(likely)
@@ -130,8 +130,7 @@ void DefBinary(const char* name, Binary build) {
 }
 
 void DefUnary(const char* name, Unary build) {
-  ffi::reflection::GlobalDef().def(name,
-                                   [build](PrimExpr x, Span span) { return build(x, span); });
+  ffi::reflection::GlobalDef().def(name, [build](PrimExpr x, Span span) { return build(x, span); });
 }
 
 }  // namespace
@@ -192,8 +191,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   refl::GlobalDef()
       .def("tirx._OpIfThenElse", [](PrimExpr cond, PrimExpr t, PrimExpr f,
                                     Span span) { return if_then_else(cond, t, f, span); })
-      .def("tirx.fma", [](PrimExpr x, PrimExpr y, PrimExpr z,
-                          Span span) { return fma(x, y, z, span); })
+      .def("tirx.fma",
+           [](PrimExpr x, PrimExpr y, PrimExpr z, Span span) { return fma(x, y, z, span); })
       .def("tirx._const",
            [](ffi::Any value, DLDataType dtype, Span span) -> PrimExpr {
              if (value.type_index() == ffi::TypeIndex::kTVMFFIFloat) {
@@ -223,8 +222,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
                            ffi::Array<PrimExpr> init) { return max(source, axis, init); })
       .def("tirx._min", [](PrimExpr source, ffi::Array<tirx::IterVar> axis,
                            ffi::Array<PrimExpr> init) { return min(source, axis, init); })
-      .def("ir.SideEffect",
-           [](const Expr& expr) { return static_cast<int>(SideEffect(expr)); });
+      .def("ir.SideEffect", [](const Expr& expr) { return static_cast<int>(SideEffect(expr)); });
 }
 
 }  // namespace tvm

@@ -18,13 +18,14 @@ void CastNode::RegisterReflection() {
   refl::ObjectDef<CastNode>().def_ro("value", &CastNode::value);
 }
 
-#define TVM_REFLECT_BINARY(Name)                                              \
-  void Name##Node::RegisterReflection() {                                     \
+#define TVM_REFLECT_BINARY(Name)                                                           \
+  void Name##Node::RegisterReflection() {                                                  \
     refl::ObjectDef<Name##Node>().def_ro("a", &Name##Node::a).def_ro("b", &Name##Node::b); \
   }
-#define TVM_FOR_EACH_BINARY(X)                                                            \
-  X(Add) X(Sub) X(Mul) X(Div) X(Mod) X(FloorDiv) X(FloorMod) X(Min) X(Max) X(EQ) X(NE)    \
-  X(LT) X(LE) X(GT) X(GE) X(And) X(Or)
+#define TVM_FOR_EACH_BINARY(X)                                                                    \
+  X(Add)                                                                                          \
+  X(Sub) X(Mul) X(Div) X(Mod) X(FloorDiv) X(FloorMod) X(Min) X(Max) X(EQ) X(NE) X(LT) X(LE) X(GT) \
+      X(GE) X(And) X(Or)
 TVM_FOR_EACH_BINARY(TVM_REFLECT_BINARY)
 #undef TVM_REFLECT_BINARY
 
@@ -129,23 +130,18 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   def.def("tirx." #Name, [](PrimExpr a, PrimExpr b, Span span) { return Name(a, b, span); });
   TVM_FOR_EACH_BINARY(TVM_DEF_BINARY)
 #undef TVM_DEF_BINARY
-  def.def("tirx.StringImm",
-          [](ffi::String value, Span span) { return StringImm(value, span); })
-      .def("tirx.Cast",
-           [](DLDataType dtype, PrimExpr value, Span span) {
-             return Cast(DataType(dtype), value, span);
-           })
+  def.def("tirx.StringImm", [](ffi::String value, Span span) { return StringImm(value, span); })
+      .def("tirx.Cast", [](DLDataType dtype, PrimExpr value,
+                           Span span) { return Cast(DataType(dtype), value, span); })
       .def("tirx.Not", [](PrimExpr a, Span span) { return Not(a, span); })
       .def("tirx.Select", [](PrimExpr cond, PrimExpr t, PrimExpr f,
                              Span span) { return Select(cond, t, f, span); })
-      .def("tirx.Ramp",
-           [](PrimExpr base, PrimExpr stride, PrimExpr lanes, Span span) {
-             return Ramp(base, stride, lanes, span);
-           })
-      .def("tirx.Broadcast", [](PrimExpr value, PrimExpr lanes,
-                                Span span) { return Broadcast(value, lanes, span); })
-      .def("tirx.Let", [](Var var, Expr value, Expr body,
-                          Span span) { return Let(var, value, body, span); })
+      .def("tirx.Ramp", [](PrimExpr base, PrimExpr stride, PrimExpr lanes,
+                           Span span) { return Ramp(base, stride, lanes, span); })
+      .def("tirx.Broadcast",
+           [](PrimExpr value, PrimExpr lanes, Span span) { return Broadcast(value, lanes, span); })
+      .def("tirx.Let",
+           [](Var var, Expr value, Expr body, Span span) { return Let(var, value, body, span); })
       .def("tirx.Shuffle", [](ffi::Array<PrimExpr> vectors, ffi::Array<PrimExpr> indices,
                               Span span) { return Shuffle(vectors, indices, span); })
       .def("tirx.IterVar",
@@ -154,20 +150,18 @@ TVM_FFI_STATIC_INIT_BLOCK() {
            })
       .def("tirx.CommReducer",
            [](ffi::Array<Var> lhs, ffi::Array<Var> rhs, ffi::Array<PrimExpr> result,
-              ffi::Array<PrimExpr> identity, Span span) {
-             return CommReducer(lhs, rhs, result, identity, span);
-           })
-      .def("tirx.CommReducerCombine",
-           [](CommReducer reducer, ffi::Array<PrimExpr> a, ffi::Array<PrimExpr> b) {
-             return (*reducer.get())(a, b);
-           })
+              ffi::Array<PrimExpr> identity,
+              Span span) { return CommReducer(lhs, rhs, result, identity, span); })
+      .def("tirx.CommReducerCombine", [](CommReducer reducer, ffi::Array<PrimExpr> a,
+                                         ffi::Array<PrimExpr> b) { return (*reducer.get())(a, b); })
       .def("tirx.Reduce",
            [](CommReducer combiner, ffi::Array<PrimExpr> source, ffi::Array<IterVar> axis,
               PrimExpr condition, int value_index, ffi::Array<PrimExpr> init, Span span) {
              return Reduce(combiner, source, axis, condition, value_index, init, span);
            })
-      .def("tirx.ProducerLoad", [](DataProducer producer, ffi::Array<PrimExpr> indices,
-                                   Span span) { return ProducerLoad(producer, indices, span); });
+      .def("tirx.ProducerLoad", [](DataProducer producer, ffi::Array<PrimExpr> indices, Span span) {
+        return ProducerLoad(producer, indices, span);
+      });
 
   RegisterPrimExprConversion(IterVarNode::RuntimeTypeIndex(), [](const ffi::Object* obj) {
     return PrimExpr(static_cast<const IterVarNode*>(obj)->var);

@@ -76,8 +76,7 @@ Span Span::Merge(const Span& other) const {
   TVM_FFI_CHECK(a->source_name.same_as(b->source_name), ValueError)
       << "cannot merge spans of different sources";
   auto begin = std::min(std::pair(a->line, a->column), std::pair(b->line, b->column));
-  auto end =
-      std::max(std::pair(a->end_line, a->end_column), std::pair(b->end_line, b->end_column));
+  auto end = std::max(std::pair(a->end_line, a->end_column), std::pair(b->end_line, b->end_column));
   return Span(a->source_name, begin.first, end.first, begin.second, end.second);
 }
 
@@ -141,10 +140,9 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   SequentialSpanNode::RegisterReflection();
   SourceNode::RegisterReflection();
   SourceMapNode::RegisterReflection();
-  refl::TypeAttrDef<SpanNode>().def("__ffi_repr__",
-                                    [](const Span& span, const ffi::Function&) -> ffi::String {
-                                      return SpanText(span.get());
-                                    });
+  refl::TypeAttrDef<SpanNode>().def(
+      "__ffi_repr__",
+      [](const Span& span, const ffi::Function&) -> ffi::String { return SpanText(span.get()); });
   // Names are interned: a loaded graph refers to the one object of that name.
   refl::TypeAttrDef<SourceNameNode>()
       .def("__data_to_json__", [](const SourceName& name) { return name->name; })
@@ -156,8 +154,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
              return Span(source_name, line, end_line, column, end_column);
            })
       .def("ir.SequentialSpan", [](ffi::Array<Span> spans) { return SequentialSpan(spans); })
-      .def("ir.Source",
-           [](SourceName name, ffi::String text) { return Source(std::move(name), std::move(text)); })
+      .def("ir.Source", [](SourceName name,
+                           ffi::String text) { return Source(std::move(name), std::move(text)); })
       .def("ir.SourceMap", [](ffi::Map<SourceName, Source> map) { return SourceMap(map); })
       .def("ir.SourceMapAdd", [](SourceMap map, ffi::String name, ffi::String content) {
         SourceName source_name = SourceName::Get(name);

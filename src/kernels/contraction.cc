@@ -54,13 +54,25 @@ struct Contraction {
   int64_t m, n, k;
 };
 
+bool IsZero(const PrimExpr& expr) {
+  if (const auto* imm = expr.as<FloatImmNode>()) return imm->value == 0;
+  return is_zero(expr);
+}
+
+/// Whether the operand reads packed panels: [.., k, panel].
+bool IsPacked(const PrimExpr& operand, int64_t panel) {
+  const auto* load = operand.as<BufferLoadNode>();
+  return load != nullptr && load->indices.size() >= 3 &&
+         is_const_int(load->buffer.shape().back(), panel);
+}
+
 std::optional<Contraction> Classify(const Group& group, std::string* why) {
   const Stage& stage = group.stages[group.anchor];
   auto decline = [&](const char* reason) {
     *why = reason;
     return std::nullopt;
   };
-  if (stage.kind != ReduceKind::kSum || !is_zero(stage.init)) return decline("not a sum from zero");
+  if (stage.kind != ReduceKind::kSum || !IsZero(stage.init)) return decline("not a sum from zero");
   PrimExpr value = InlineProducers(group, stage.value, group.anchor);
   const auto* mul = value.as<tirx::MulNode>();
   if (mul == nullptr) return decline("the summand is not a product");
@@ -69,7 +81,14 @@ std::optional<Contraction> Classify(const Group& group, std::string* why) {
   for (const Iter& iter : stage.spatial) {
     if (iter.extent != 1) last = &iter;
   }
-  if (last != nullptr && !UsesVar(result.b, last->var)) std::swap(result.a, result.b);
+  if (result.panel > 0) {
+    // With a single column the innermost dimension left is one of the rows.
+    if (!IsPacked(result.b, result.panel)) std::swap(result.a, result.b);
+    if (!IsPacked(result.b, result.panel)) return decline("no operand is packed as annotated");
+    if (last != nullptr && !UsesVar(result.b, last->var)) last = nullptr;
+  } else if (last != nullptr && !UsesVar(result.b, last->var)) {
+    std::swap(result.a, result.b);
+  }
   for (const Iter& iter : stage.spatial) {
     const bool in_a = UsesVar(result.a, iter.var), in_b = UsesVar(result.b, iter.var);
     if (&iter == last && in_a) return decline("the innermost output dimension is in both operands");
@@ -80,7 +99,7 @@ std::optional<Contraction> Classify(const Group& group, std::string* why) {
     }
   }
   for (const Iter& iter : stage.reduce) {
-    if (!UsesVar(result.a, iter.var) && !UsesVar(result.b, iter.var)) {
+    if (iter.extent != 1 && !UsesVar(result.a, iter.var) && !UsesVar(result.b, iter.var)) {
       return decline("a reduction that neither operand uses");
     }
     result.depth.push_back(iter);

@@ -18,7 +18,7 @@ int64_t VectorLanes(DataType dtype, const Target& target);
 
 /// Columns of a packed panel: two registers; four where few rows leave registers free, so that a
 /// matrix-vector product streams longer runs; one where there are no more columns than that.
-int64_t PanelColumns(int64_t m, int64_t n, DataType dtype, const Target& target);
+TVM_DLL int64_t PanelColumns(int64_t m, int64_t n, DataType dtype, const Target& target);
 
 /// How the loops around the register tile are cut.
 struct ContractionTiles {

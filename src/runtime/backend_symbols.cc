@@ -7,8 +7,8 @@
 #include <tvm/runtime/c_backend_api.h>
 #include <tvm/runtime/device_api.h>
 
-void* TVMBackendAllocWorkspace(int device_type, int device_id, uint64_t nbytes,
-                               int dtype_code_hint, int dtype_bits_hint) {
+void* TVMBackendAllocWorkspace(int device_type, int device_id, uint64_t nbytes, int dtype_code_hint,
+                               int dtype_bits_hint) {
   using tvm::runtime::DeviceAPI;
   try {
     tvm::Device dev{static_cast<DLDeviceType>(device_type), device_id};
@@ -42,12 +42,10 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   };
   const Symbol symbols[] = {
       {"__TVMFFIFunctionCall", reinterpret_cast<void*>(&TVMFFIFunctionCall)},
-      {"__TVMFFIErrorSetRaisedFromCStr",
-       reinterpret_cast<void*>(&TVMFFIErrorSetRaisedFromCStr)},
+      {"__TVMFFIErrorSetRaisedFromCStr", reinterpret_cast<void*>(&TVMFFIErrorSetRaisedFromCStr)},
       {"__TVMFFIErrorSetRaisedFromCStrParts",
        reinterpret_cast<void*>(&TVMFFIErrorSetRaisedFromCStrParts)},
-      {"__TVMFFIEnvModLookupFromImports",
-       reinterpret_cast<void*>(&TVMFFIEnvModLookupFromImports)},
+      {"__TVMFFIEnvModLookupFromImports", reinterpret_cast<void*>(&TVMFFIEnvModLookupFromImports)},
       {"__TVMFFIHandleInitOnce", reinterpret_cast<void*>(&TVMFFIHandleInitOnce)},
       {"__TVMBackendAllocWorkspace", reinterpret_cast<void*>(&TVMBackendAllocWorkspace)},
       {"__TVMBackendFreeWorkspace", reinterpret_cast<void*>(&TVMBackendFreeWorkspace)},

@@ -22,10 +22,10 @@ struct DeviceName {
   const char* name;
 };
 constexpr DeviceName kDeviceNames[] = {
-    {1, "cpu"},          {2, "cuda"},          {3, "cuda_host"}, {4, "opencl"},  {7, "vulkan"},
-    {8, "metal"},        {9, "vpi"},           {10, "rocm"},     {11, "rocm_host"},
-    {12, "ext_dev"},     {13, "cuda_managed"}, {14, "oneapi"},   {15, "webgpu"},
-    {16, "hexagon"},     {17, "maia"},         {18, "trn"},
+    {1, "cpu"},        {2, "cuda"},     {3, "cuda_host"},     {4, "opencl"},
+    {7, "vulkan"},     {8, "metal"},    {9, "vpi"},           {10, "rocm"},
+    {11, "rocm_host"}, {12, "ext_dev"}, {13, "cuda_managed"}, {14, "oneapi"},
+    {15, "webgpu"},    {16, "hexagon"}, {17, "maia"},         {18, "trn"},
 };
 
 /// Looks an API up once per device type; the pointers are never freed.
@@ -157,16 +157,14 @@ void DeviceAPI::CopyDataFromTo(const void* from, size_t from_offset, void* to, s
 }
 
 void DeviceAPI::SetStream(Device dev, TVMStreamHandle stream) {
-  TVM_FFI_CHECK_SAFE_CALL(
-      TVMFFIEnvSetStream(dev.device_type, dev.device_id, stream, nullptr));
+  TVM_FFI_CHECK_SAFE_CALL(TVMFFIEnvSetStream(dev.device_type, dev.device_id, stream, nullptr));
 }
 
 TVMStreamHandle DeviceAPI::GetCurrentStream(Device dev) {
   return TVMFFIEnvGetStream(dev.device_type, dev.device_id);
 }
 
-void DeviceAPI::SyncStreamFromTo(Device dev, TVMStreamHandle event_src,
-                                 TVMStreamHandle event_dst) {
+void DeviceAPI::SyncStreamFromTo(Device dev, TVMStreamHandle event_src, TVMStreamHandle event_dst) {
   TVM_FFI_THROW(InternalError) << "Device " << DeviceToString(dev)
                                << " does not support synchronization between streams";
 }
@@ -222,10 +220,9 @@ TVM_FFI_STATIC_INIT_BLOCK() {
            [stream_of](Device dev, int64_t stream) {
              DeviceAPI::Get(dev)->StreamSync(dev, stream_of(stream));
            })
-      .def("runtime.Device_StreamSyncFromTo",
-           [stream_of](Device dev, int64_t src, int64_t dst) {
-             DeviceAPI::Get(dev)->SyncStreamFromTo(dev, stream_of(src), stream_of(dst));
-           });
+      .def("runtime.Device_StreamSyncFromTo", [stream_of](Device dev, int64_t src, int64_t dst) {
+        DeviceAPI::Get(dev)->SyncStreamFromTo(dev, stream_of(src), stream_of(dst));
+      });
 }
 
 }  // namespace runtime

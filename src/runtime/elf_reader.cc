@@ -119,8 +119,10 @@ class ElfParser {
       std::string name = "segment " + std::to_string(at / kProgramHeaderSize);
       std::string_view content;
       if (!Range(s.offset, s.file_size, &content)) {
-        return Fail(name + " takes bytes from " + std::to_string(s.offset) + " to past the end of "
-                    "the file, which has " + std::to_string(bytes_.size()) + " bytes");
+        return Fail(name + " takes bytes from " + std::to_string(s.offset) +
+                    " to past the end of "
+                    "the file, which has " +
+                    std::to_string(bytes_.size()) + " bytes");
       }
       if (s.type == kLoad) {
         if (s.mem_size < s.file_size || s.vaddr + s.mem_size < s.vaddr) {

@@ -53,8 +53,8 @@ class ElfReaderTest : public ::testing::Test {
                       const std::string& flags = "") {
     WriteAll(dir_ + "/" + name + ".c", source);
     std::string out = dir_ + "/" + name + ".so";
-    std::string cmd = "cc -shared -fPIC -nostdlib " + flags + " -o " + out + " " + dir_ + "/" +
-                      name + ".c";
+    std::string cmd =
+        "cc -shared -fPIC -nostdlib " + flags + " -o " + out + " " + dir_ + "/" + name + ".c";
     EXPECT_EQ(std::system(cmd.c_str()), 0) << cmd;
     return out;
   }
@@ -65,8 +65,9 @@ class ElfReaderTest : public ::testing::Test {
         "__attribute__((section(\".note.opentvm\"), aligned(4), used)) "
         "const unsigned char opentvm_note[] = {";
     for (unsigned char c : note) out += std::to_string(c) + ",";
-    return out + "};\nint __tvm_ffi_add(void* s, void* a, int n, void* r) { return 0; }\n"
-                 "int table[64] = {1, 2, 3};\n";
+    return out +
+           "};\nint __tvm_ffi_add(void* s, void* a, int n, void* r) { return 0; }\n"
+           "int table[64] = {1, 2, 3};\n";
   }
 
   std::string dir_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// \file library_check.cc
-/// Decides, before a shared library is opened and its code can run, whether it is whole and made for
-/// this machine; and lists what it contains.
+/// Decides, before a shared library is opened and its code can run, whether it is whole and made
+/// for this machine; and lists what it contains.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -33,7 +33,7 @@ MappedFile::MappedFile(const std::string& path) {
   int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   TVM_REQUIRE(fd >= 0, RuntimeError)
       << "cannot open library " << path << ": " << std::strerror(errno);
-  struct stat st {};
+  struct stat st{};
   void* data = MAP_FAILED;
   int error = 0;
   if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
@@ -143,8 +143,8 @@ void DescribeExecutable(std::string_view bytes, Dict* out) {
     info.Set("name", ffi::String(f.name));
     info.Set("num_args", f.num_args);
     info.Set("params", params);
-    info.Set("kind", ffi::String(f.kind == vm::VMFuncInfo::FuncKind::kVMFunc ? "bytecode"
-                                                                               : "native"));
+    info.Set("kind",
+             ffi::String(f.kind == vm::VMFuncInfo::FuncKind::kVMFunc ? "bytecode" : "native"));
     functions.push_back(info);
   }
   auto add = [&constants](ffi::Shape shape, DLDataType dtype, size_t nbytes, bool in_library) {
@@ -160,8 +160,7 @@ void DescribeExecutable(std::string_view bytes, Dict* out) {
         it != exec->blob_constants.end()) {
       add(ffi::Shape(it->second.shape.begin(), it->second.shape.end()), it->second.dtype,
           static_cast<size_t>(it->second.nbytes), true);
-    } else if (auto t = exec->constants[i].as<ffi::Tensor>();
-               t.has_value() && t->defined()) {
+    } else if (auto t = exec->constants[i].as<ffi::Tensor>(); t.has_value() && t->defined()) {
       const DLTensor* dl = t->GetDLTensorPtr();
       add(ffi::Shape(dl->shape, dl->shape + dl->ndim), dl->dtype, ffi::GetDataSize(*dl), false);
     }
@@ -230,8 +229,8 @@ Dict InspectLibrary(const ffi::String& path_arg) {
     out.Set("features", features);
     out.Set("target", Text(note.target));
     out.Set("digest", ffi::String(support::ToHex(note.digest)));
-    out.Set("digest_ok", IsSealed(note) ? ffi::Any(image.ComputeDigest() == note.digest)
-                                        : ffi::Any(nullptr));
+    out.Set("digest_ok",
+            IsSealed(note) ? ffi::Any(image.ComputeDigest() == note.digest) : ffi::Any(nullptr));
   }
   if (const ElfSymbol* bin = image.FindSymbol(ffi::symbol::tvm_ffi_library_bin)) {
     std::string_view blob;

@@ -70,8 +70,9 @@ TvmLogDebugSettings TvmLogDebugSettings::ParseSpec(const char* opt_spec) {
     if (ec != std::errc() || last != text.data() + text.size()) {
       IllFormed(pos + eq + 1, "invalid level: \"" + std::string(text) + "\"");
     }
-    settings.levels_[std::string(name == "DEFAULT" ? std::string_view("DEFAULT")
-                                                   : LogFileKey(name))] = level;
+    settings
+        .levels_[std::string(name == "DEFAULT" ? std::string_view("DEFAULT") : LogFileKey(name))] =
+        level;
     pos = end + 1;
     // A single comma may end the list.
     if (comma != std::string_view::npos && pos == spec.size()) break;

@@ -30,8 +30,8 @@ TEST(LoggingTest, SpecSettings) {
   EXPECT_TRUE(on.dlog_enabled());
   EXPECT_FALSE(on.VerboseEnabled("src/a.cc", 0));
   auto s = TvmLogDebugSettings::ParseSpec("src/foo/bar.cc=3,DEFAULT=1,off.cc=-1");
-  EXPECT_TRUE(s.VerboseEnabled("/home/x/src/foo/bar.cc", 3));
-  EXPECT_FALSE(s.VerboseEnabled("/home/x/src/foo/bar.cc", 4));
+  EXPECT_TRUE(s.VerboseEnabled("tree/x/src/foo/bar.cc", 3));
+  EXPECT_FALSE(s.VerboseEnabled("tree/x/src/foo/bar.cc", 4));
   EXPECT_TRUE(s.VerboseEnabled("foo/bar.cc", 2));
   EXPECT_TRUE(s.VerboseEnabled("src/other.cc", 1));
   EXPECT_FALSE(s.VerboseEnabled("src/other.cc", 2));
@@ -44,8 +44,7 @@ TEST(LoggingTest, SpecErrors) {
   EXPECT_EQ(ParseError("=1"), "TVM_LOG_DEBUG ill-formed at position 0: empty filename");
   EXPECT_EQ(ParseError("foo="),
             "TVM_LOG_DEBUG ill-formed at position 4: empty level after \"foo\"");
-  EXPECT_EQ(ParseError("foo=x"),
-            "TVM_LOG_DEBUG ill-formed at position 4: invalid level: \"x\"");
+  EXPECT_EQ(ParseError("foo=x"), "TVM_LOG_DEBUG ill-formed at position 4: invalid level: \"x\"");
 }
 
 TEST(LoggingTest, MessageAndFatal) {

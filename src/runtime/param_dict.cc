@@ -52,15 +52,16 @@ ParamMap LoadParams(std::string_view bytes) {
   TVM_REQUIRE(reader.Read(&reserved) && reader.ReadStrings(&names), InternalError)
       << kBad << ": the names are cut short at byte " << reader.offset();
   TVM_REQUIRE(reader.Read(&count) && count == names.size(), InternalError)
-      << kBad << ": expected " << names.size() << " tensors, one a name, found a count of " << count;
+      << kBad << ": expected " << names.size() << " tensors, one a name, found a count of "
+      << count;
   ParamMap out;
   for (const std::string& name : names) {
     TVM_REQUIRE(out.count(name) == 0, InternalError)
         << kBad << ": parameter \"" << name << "\" appears twice";
     out.Set(name, Tensor::Load(&reader));
   }
-  TVM_REQUIRE(reader.AtEnd(), InternalError) << kBad << ": " << reader.remaining()
-                                 << " bytes after the last tensor";
+  TVM_REQUIRE(reader.AtEnd(), InternalError)
+      << kBad << ": " << reader.remaining() << " bytes after the last tensor";
   return out;
 }
 

@@ -32,16 +32,14 @@ std::optional<size_t> CheckedDataSize(const int64_t* shape, int ndim, DLDataType
   int lanes = static_cast<int16_t>(dtype.lanes);
   if (lanes < 0) return std::nullopt;
   int64_t bits = static_cast<int64_t>(dtype.bits) * lanes;
-  // A zero extent makes the tensor empty whatever the others are.
+  bool empty = false;
   for (int i = 0; i < ndim; ++i) {
     if (shape[i] < 0) return std::nullopt;
+    empty |= shape[i] == 0;
+    // The others' product must fit even then: it is a stride.
+    if (shape[i] > 1 && !support::CheckedMul(bits, shape[i], &bits)) return std::nullopt;
   }
-  for (int i = 0; i < ndim; ++i) {
-    if (shape[i] == 0) return 0;
-  }
-  for (int i = 0; i < ndim; ++i) {
-    if (!support::CheckedMul(bits, shape[i], &bits)) return std::nullopt;
-  }
+  if (empty) return 0;
   return static_cast<size_t>(bits / 8 + (bits % 8 != 0));
 }
 
@@ -56,8 +54,8 @@ size_t RequireDataSize(const ffi::Shape& shape, DLDataType dtype) {
 struct DeviceAlloc {
   ffi::Optional<ffi::String> mem_scope;
   void AllocData(DLTensor* t) {
-    t->data = DeviceAPI::Get(t->device)
-                  ->AllocDataSpace(t->device, t->ndim, t->shape, t->dtype, mem_scope);
+    t->data = DeviceAPI::Get(t->device)->AllocDataSpace(t->device, t->ndim, t->shape, t->dtype,
+                                                        mem_scope);
   }
   void FreeData(DLTensor* t) { DeviceAPI::Get(t->device)->FreeDataSpace(t->device, t->data); }
 };
@@ -104,7 +102,8 @@ bool IsHost(Device dev) {
 
 /// A one-dimensional host tensor over plain bytes.
 struct HostBytes {
-  HostBytes(void* data, size_t nbytes, const DLTensor* like) : extent(static_cast<int64_t>(nbytes)) {
+  HostBytes(void* data, size_t nbytes, const DLTensor* like)
+      : extent(static_cast<int64_t>(nbytes)) {
     tensor.data = data;
     tensor.device = Device{kDLCPU, 0};
     tensor.ndim = like->ndim;
@@ -132,8 +131,7 @@ Tensor Tensor::Empty(ffi::Shape shape, DLDataType dtype, Device dev,
   return ffi::Tensor::FromNDAlloc(DeviceAlloc{std::move(mem_scope)}, std::move(shape), dtype, dev);
 }
 
-Tensor Tensor::CreateView(ffi::Shape shape, DLDataType dtype,
-                          uint64_t relative_byte_offset) const {
+Tensor Tensor::CreateView(ffi::Shape shape, DLDataType dtype, uint64_t relative_byte_offset) const {
   const DLTensor* self = GetDLTensorPtr();
   TVM_REQUIRE(ffi::IsContiguous(*self), ValueError) << "a view needs a contiguous tensor";
   size_t total = GetDataSize(*self);
@@ -162,10 +160,10 @@ void Tensor::CopyFromTo(const DLTensor* from, DLTensor* to, TVMStreamHandle stre
       << to_size;
   bool both_host = IsHost(from->device) && IsHost(to->device);
   TVM_REQUIRE(from->device.device_type == to->device.device_type || IsHost(from->device) ||
-                    IsHost(to->device),
-                ValueError)
-      << "cannot copy from " << DeviceToString(from->device) << " to "
-      << DeviceToString(to->device) << " directly";
+                  IsHost(to->device),
+              ValueError)
+      << "cannot copy from " << DeviceToString(from->device) << " to " << DeviceToString(to->device)
+      << " directly";
   if (from_size == 0) return;
   if (both_host && from->device.device_type == kDLCPU && to->device.device_type == kDLCPU) {
     if (ffi::IsContiguous(*from) && ffi::IsContiguous(*to)) {
@@ -177,8 +175,7 @@ void Tensor::CopyFromTo(const DLTensor* from, DLTensor* to, TVMStreamHandle stre
   }
   // The device side drives; pinned host memory belongs to its device's API.
   Device driver = from->device.device_type != kDLCPU ? from->device : to->device;
-  DeviceAPI::Get(driver)->CopyDataFromTo(const_cast<DLTensor*>(from), to,
-                                         stream);
+  DeviceAPI::Get(driver)->CopyDataFromTo(const_cast<DLTensor*>(from), to, stream);
 }
 
 void Tensor::CopyFrom(const DLTensor* other) { CopyFromTo(other, operator->()); }
@@ -208,8 +205,7 @@ void Tensor::CopyToBytes(const DLTensor* from, void* to, size_t nbytes, TVMStrea
   }
 }
 
-void Tensor::CopyFromBytes(const DLTensor* to, void* from, size_t nbytes,
-                           TVMStreamHandle stream) {
+void Tensor::CopyFromBytes(const DLTensor* to, void* from, size_t nbytes, TVMStreamHandle stream) {
   CheckBytes(to, nbytes, "CopyFromBytes");
   HostBytes host(from, nbytes, to);
   CopyFromTo(&host.tensor, const_cast<DLTensor*>(to), stream);
@@ -265,13 +261,14 @@ Tensor Tensor::Load(support::ByteReader* reader) {
   DLDataType dtype{};
   TVM_REQUIRE(reader->Read(&magic) && magic == kTVMTensorMagic, InternalError)
       << kBad << ": no tensor at byte " << begin;
-  TVM_REQUIRE(reader->Read(&reserved) && reader->Read(&device_type) &&
-                 reader->Read(&device_id) && reader->Read(&ndim) && reader->Read(&dtype.code) &&
-                 reader->Read(&dtype.bits) && reader->Read(&dtype.lanes), InternalError)
+  TVM_REQUIRE(reader->Read(&reserved) && reader->Read(&device_type) && reader->Read(&device_id) &&
+                  reader->Read(&ndim) && reader->Read(&dtype.code) && reader->Read(&dtype.bits) &&
+                  reader->Read(&dtype.lanes),
+              InternalError)
       << kBad << ": header at byte " << begin << " is cut short";
   TVM_REQUIRE(device_type == kDLCPU && device_id == 0, InternalError)
-      << kBad << ": tensors are saved from the cpu, found device type " << device_type << " at byte "
-      << begin;
+      << kBad << ": tensors are saved from the cpu, found device type " << device_type
+      << " at byte " << begin;
   TVM_REQUIRE(ndim >= 0 && ndim <= kMaxFileRank, InternalError)
       << kBad << ": rank " << ndim << " at byte " << begin;
   std::vector<int64_t> shape(static_cast<size_t>(ndim));
@@ -280,7 +277,8 @@ Tensor Tensor::Load(support::ByteReader* reader) {
   auto expected = CheckedDataSize(shape.data(), ndim, dtype);
   int64_t nbytes = 0;
   TVM_REQUIRE(reader->Read(&nbytes) && expected.has_value() && nbytes >= 0 &&
-                 static_cast<size_t>(nbytes) == *expected, InternalError)
+                  static_cast<size_t>(nbytes) == *expected,
+              InternalError)
       << kBad << ": size " << nbytes << " at byte " << begin << " does not fit shape and type";
   std::string_view data;
   TVM_REQUIRE(reader->ReadView(*expected, &data), InternalError)
@@ -314,10 +312,9 @@ TVM_FFI_STATIC_INIT_BLOCK() {
            })
       .def("runtime.TVMTensorCopyFromTo",
            [](DLTensor* from, DLTensor* to) { Tensor::CopyFromTo(from, to); })
-      .def("runtime.TVMTensorIsStorageShared",
-           [](ffi::Tensor a, ffi::Tensor b) {
-             return Tensor::IsStorageShared(a.GetDLTensorPtr(), b.GetDLTensorPtr());
-           });
+      .def("runtime.TVMTensorIsStorageShared", [](ffi::Tensor a, ffi::Tensor b) {
+        return Tensor::IsStorageShared(a.GetDLTensorPtr(), b.GetDLTensorPtr());
+      });
 }
 
 }  // namespace runtime

@@ -46,13 +46,11 @@ TEST(TensorTest, ViewsShareAndAreChecked) {
   EXPECT_EQ(t.use_count(), 2);
   Tensor w = v.CreateView(ffi::Shape{1}, kF32, 4);
   EXPECT_EQ(static_cast<float*>(w->data)[0], 3.0f);
-  EXPECT_TRUE(MessageOf([&] { t.CreateView(ffi::Shape{4, 4}, kF32, 4); })
-                  .find("ValueError: View with shape") == 0);
+  EXPECT_TRUE(MessageOf([&] {
+                t.CreateView(ffi::Shape{4, 4}, kF32, 4);
+              }).find("ValueError: View with shape") == 0);
   EXPECT_NE(MessageOf([&] { t.CreateView(ffi::Shape{-1}, kF32); }), "");
-  EXPECT_NE(MessageOf([&] {
-              t.CreateView(ffi::Shape{int64_t{1} << 61, 4}, kF32);
-            }),
-            "");
+  EXPECT_NE(MessageOf([&] { t.CreateView(ffi::Shape{int64_t{1} << 61, 4}, kF32); }), "");
   EXPECT_EQ(MessageOf([&] { t.CreateView(ffi::Shape{0}, kF32, 64); }), "");
   t = Tensor();
   v = Tensor();
@@ -108,8 +106,9 @@ TEST(TensorTest, SaveLoadAndEveryTruncation) {
     if (size != 0) EXPECT_EQ(std::memcmp(back->data, t->data, size), 0);
     for (size_t n = 0; n < bytes.size(); ++n) {
       support::ByteReader cut(bytes.data(), n);
-      EXPECT_NE(MessageOf([&] { Tensor::Load(&cut); })
-                    .find("InternalError: Invalid DLTensor file format"),
+      EXPECT_NE(MessageOf([&] {
+                  Tensor::Load(&cut);
+                }).find("InternalError: Invalid DLTensor file format"),
                 std::string::npos)
           << n;
     }
@@ -148,8 +147,9 @@ TEST(DeviceTest, NamesAndErrors) {
   EXPECT_EQ(DeviceToString(kCPU), "cpu:0");
   EXPECT_EQ(DeviceToString(AddRPCSessionMask(Device{kDLCUDA, 2}, 1)), "remote[1]-cuda:2");
   EXPECT_EQ(GetRPCSessionIndex(AddRPCSessionMask(kCPU, 3)), 3);
-  EXPECT_NE(MessageOf([] { DeviceAPI::Get(Device{kDLMetal, 0}); })
-                .find("Device API metal is not enabled."),
+  EXPECT_NE(MessageOf([] {
+              DeviceAPI::Get(Device{kDLMetal, 0});
+            }).find("Device API metal is not enabled."),
             std::string::npos);
   // Types past the table are an error, not a read out of bounds.
   for (int type : {36, 100, 127, -5}) {
@@ -162,8 +162,7 @@ TEST(DeviceTest, NamesAndErrors) {
   EXPECT_GT(attr(1, 0, 14).cast<int64_t>(), 0);
   EXPECT_TRUE(attr(1, 0, 8) == nullptr);
   EXPECT_TRUE(RuntimeEnabled("cpu"));
-  EXPECT_NE(MessageOf([] { RuntimeEnabled("nonsense"); })
-                .find("Unknown optional runtime nonsense"),
+  EXPECT_NE(MessageOf([] { RuntimeEnabled("nonsense"); }).find("Unknown optional runtime nonsense"),
             std::string::npos);
 }
 

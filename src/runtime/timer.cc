@@ -161,8 +161,7 @@ ffi::Function WrapTimeEvaluator(ffi::Function f, Device dev, int number, int rep
                                 int cooldown_interval_ms, int repeats_to_cooldown,
                                 int64_t cache_flush_bytes, ffi::Function f_preproc) {
   TVM_REQUIRE(f != nullptr, ValueError) << "the time evaluator needs a function";
-  TVM_REQUIRE(number > 0 && repeat > 0 && min_repeat_ms >= 0 && cache_flush_bytes >= 0,
-                ValueError)
+  TVM_REQUIRE(number > 0 && repeat > 0 && min_repeat_ms >= 0 && cache_flush_bytes >= 0, ValueError)
       << "the time evaluator needs positive number and repeat, got " << number << " and " << repeat;
   EvaluatorOptions opt{dev,
                        number,
@@ -173,10 +172,8 @@ ffi::Function WrapTimeEvaluator(ffi::Function f, Device dev, int number, int rep
                        repeats_to_cooldown,
                        cache_flush_bytes};
   return ffi::Function::FromPacked(
-      [opt, f = std::move(f), f_preproc = std::move(f_preproc)](ffi::PackedArgs args,
-                                                                ffi::Any* rv) {
-        Evaluate(opt, f, f_preproc, args, rv);
-      });
+      [opt, f = std::move(f), f_preproc = std::move(f_preproc)](
+          ffi::PackedArgs args, ffi::Any* rv) { Evaluate(opt, f, f_preproc, args, rv); });
 }
 
 TVM_FFI_STATIC_INIT_BLOCK() {

@@ -36,19 +36,24 @@ ffi::Array<Pass> LowerBlocks() {
 
 /// From plain loops to flat vector code.
 ffi::Array<Pass> LowerLoops() {
-  return {
+  ffi::Array<Pass> passes{
       tirx::transform::FlattenBuffer(),
       tirx::transform::VectorizeLoop(Enabled("tirx.disable_vectorize")),
-      tirx::transform::UnrollLoop(),
-      tirx::transform::StmtSimplify(),
-      tirx::transform::RemoveNoOp(),
-      RewriteUnsafeSelect(),
   };
+  if (Enabled("tirx.disable_storage_rewrite")) passes.push_back(tirx::transform::StorageRewrite());
+  Append(&passes, {
+                      tirx::transform::UnrollLoop(),
+                      tirx::transform::StmtSimplify(),
+                      tirx::transform::RemoveNoOp(),
+                      RewriteUnsafeSelect(),
+                  });
+  return passes;
 }
 
 /// From functions with the types of the program to functions with the packed convention.
 ffi::Array<Pass> LowerAbi() {
   return {
+      tirx::transform::VerifyMemory(),
       tirx::transform::AnnotateEntryFunc(),
       tirx::transform::SplitHostDevice(),
       tirx::transform::MakePackedAPI(),

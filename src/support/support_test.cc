@@ -27,8 +27,8 @@ TEST(ByteIOTest, RoundTripAndTruncation) {
     std::string s;
     std::vector<int64_t> v;
     std::vector<std::string> list;
-    bool ok = r.Read(&i) && r.ReadString(&s) && r.ReadVector(&v) && r.ReadStrings(&list) &&
-              r.AtEnd();
+    bool ok =
+        r.Read(&i) && r.ReadString(&s) && r.ReadVector(&v) && r.ReadStrings(&list) && r.AtEnd();
     if (ok) {
       EXPECT_EQ(i, -5);
       EXPECT_EQ(s, "text");

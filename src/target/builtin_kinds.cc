@@ -112,24 +112,18 @@ const TargetKindRegistration kOpenCL{{
     .name = "opencl",
     .device_type = kDLOpenCL,
     .keys = {"opencl", "gpu"},
-    .options = {Int("max_threads_per_block", 256),
-                Int("max_shared_memory_per_block", 16384),
-                Int("max_num_threads", 256),
-                Int("thread_warp_size", 1),
-                Int("texture_spatial_limit", 16384),
-                Int("texture_depth_limit", 2048),
-                Int("max_function_args", 128),
-                Int("image_base_address_alignment", 64)},
+    .options = {Int("max_threads_per_block", 256), Int("max_shared_memory_per_block", 16384),
+                Int("max_num_threads", 256), Int("thread_warp_size", 1),
+                Int("texture_spatial_limit", 16384), Int("texture_depth_limit", 2048),
+                Int("max_function_args", 128), Int("image_base_address_alignment", 64)},
 }};
 
 const TargetKindRegistration kMetal{{
     .name = "metal",
     .device_type = kDLMetal,
     .keys = {"metal", "gpu"},
-    .options = {Int("max_num_threads", 256),
-                Int("max_threads_per_block", 256),
-                Int("max_shared_memory_per_block", 32768),
-                Int("thread_warp_size", 16),
+    .options = {Int("max_num_threads", 256), Int("max_threads_per_block", 256),
+                Int("max_shared_memory_per_block", 32768), Int("thread_warp_size", 16),
                 Int("max_function_args", 31)},
 }};
 
@@ -176,10 +170,8 @@ const TargetKindRegistration kWebGPU{{
     .name = "webgpu",
     .device_type = kDLWebGPU,
     .keys = {"webgpu", "gpu"},
-    .options = {Int("max_num_threads", 256),
-                Int("max_shared_memory_per_block", 32768),
-                Flag("supports_subgroups", false),
-                Int("thread_warp_size", 1)},
+    .options = {Int("max_num_threads", 256), Int("max_shared_memory_per_block", 32768),
+                Flag("supports_subgroups", false), Int("thread_warp_size", 1)},
     .canonicalize = CanonicalizeWebGPU,
 }};
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
-/// What CPU names and feature names stand for. Sources: the vendors' architecture manuals (Intel SDM
-/// volume 1, AMD64 volume 3, Arm ARM) and LLVM's names for their products.
-#include "target/cpu_host.h"
-
+/// What CPU names and feature names stand for. Sources: the vendors' architecture manuals (Intel
+/// SDM volume 1, AMD64 volume 3, Arm ARM) and LLVM's names for their products.
 #include <array>
 #include <string_view>
+
+#include "target/cpu_host.h"
 
 namespace tvm {
 
@@ -15,17 +15,17 @@ enum Level : int {
   kNone,
   kSSE42,
   kAVX,
-  kAVX2,       // with FMA and F16C
-  kAVX512,     // F, BW, DQ, VL
-  kVNNI,       // + VNNI
-  kBF16,       // + BF16
-  kSPR,        // + FP16 and AMX
-  kZen4,       // AVX-512 with VNNI and BF16, no AMX
-  kAlder,      // AVX2 with AVX-VNNI
-  kNEON,       // Armv8.0
-  kDotProd,    // Armv8.2 with dot product and half precision
-  kI8MM,       // + int8 and bfloat16 matrix products
-  kSVEI8MM,    // + SVE
+  kAVX2,     // with FMA and F16C
+  kAVX512,   // F, BW, DQ, VL
+  kVNNI,     // + VNNI
+  kBF16,     // + BF16
+  kSPR,      // + FP16 and AMX
+  kZen4,     // AVX-512 with VNNI and BF16, no AMX
+  kAlder,    // AVX2 with AVX-VNNI
+  kNEON,     // Armv8.0
+  kDotProd,  // Armv8.2 with dot product and half precision
+  kI8MM,     // + int8 and bfloat16 matrix products
+  kSVEI8MM,  // + SVE
 };
 
 struct CpuRow {

@@ -66,8 +66,10 @@ struct NvidiaTag {
 };
 
 const NvidiaTag kNvidiaTags[] = {
-    {"nvidia/nvidia-a100", "sm_80", 41943040},  {"nvidia/nvidia-h100", "sm_90a", 52428800},
-    {"nvidia/nvidia-b100", "sm_100a", 52428800}, {"nvidia/nvidia-v100", "sm_70", 0},
+    {"nvidia/nvidia-a100", "sm_80", 41943040},
+    {"nvidia/nvidia-h100", "sm_90a", 52428800},
+    {"nvidia/nvidia-b100", "sm_100a", 52428800},
+    {"nvidia/nvidia-v100", "sm_70", 0},
     {"nvidia/nvidia-t4", "sm_75", 0},
 };
 

@@ -115,8 +115,7 @@ Target ParseOrExplain(const char* what, const std::string& text, F&& parse) {
   } catch (const ffi::Error& error) {
     message = error.message();
   }
-  TVM_FFI_THROW(ValueError) << message << ". Target creation from " << what
-                            << " failed: " << text;
+  TVM_FFI_THROW(ValueError) << message << ". Target creation from " << what << " failed: " << text;
   TVM_FFI_UNREACHABLE();
 }
 
@@ -223,9 +222,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   refl::TypeAttrDef<TargetNode>()
       .def("__data_to_json__", [](const Target& target) { return ffi::String(target->str()); })
       .def("__data_from_json__", [](const ffi::String& text) { return Target(text); })
-      .def("__ffi_repr__", [](const Target& target, const ffi::Function&) {
-        return ffi::String(target->str());
-      });
+      .def("__ffi_repr__",
+           [](const Target& target, const ffi::Function&) { return ffi::String(target->str()); });
   refl::GlobalDef()
       .def_packed("target.Target",
                   [](ffi::PackedArgs args, ffi::Any* result) {
@@ -242,8 +240,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("target.TargetCurrent", [](bool allow) { return Target::Current(allow); })
       .def("target.TargetExport", [](const Target& target) { return target->Export(); })
       .def("target.TargetStr", [](const Target& target) { return ffi::String(target->str()); })
-      .def("target.WithHost", [](const Target& target,
-                                 const Target& host) { return Target::WithHost(target, host); })
+      .def("target.WithHost",
+           [](const Target& target, const Target& host) { return Target::WithHost(target, host); })
       .def("target.TargetGetDeviceType",
            [](const Target& target) { return target->GetTargetDeviceType(); })
       .def("target.TargetGetFeature",
@@ -257,11 +255,10 @@ TVM_FFI_STATIC_INIT_BLOCK() {
            [](int device_type, int id, Target target, ffi::String scope) {
              return VirtualDevice(device_type, id, target, scope);
            })
-      .def("target.VirtualDevice_ForDeviceTargetAndMemoryScope",
-           [](DLDevice device, Target target, ffi::String scope) {
-             return VirtualDevice(static_cast<int>(device.device_type), device.device_id, target,
-                                  scope);
-           });
+      .def("target.VirtualDevice_ForDeviceTargetAndMemoryScope", [](DLDevice device, Target target,
+                                                                    ffi::String scope) {
+        return VirtualDevice(static_cast<int>(device.device_type), device.device_id, target, scope);
+      });
 }
 
 }  // namespace tvm

@@ -60,10 +60,14 @@ struct KindRegistry {
 /// Options that every kind takes.
 const std::vector<TargetOption>& CommonOptions() {
   static const auto* options = new std::vector<TargetOption>{
-      {"kind", TargetOptionType::kString},        {"keys", TargetOptionType::kStringArray},
-      {"tag", TargetOptionType::kString},         {"device", TargetOptionType::kString},
-      {"model", TargetOptionType::kString},       {"libs", TargetOptionType::kStringArray},
-      {"host", TargetOptionType::kTargetArray},   {"from_device", TargetOptionType::kInt},
+      {"kind", TargetOptionType::kString},
+      {"keys", TargetOptionType::kStringArray},
+      {"tag", TargetOptionType::kString},
+      {"device", TargetOptionType::kString},
+      {"model", TargetOptionType::kString},
+      {"libs", TargetOptionType::kStringArray},
+      {"host", TargetOptionType::kTargetArray},
+      {"from_device", TargetOptionType::kInt},
       {"target_device_type", TargetOptionType::kInt},
   };
   return *options;

@@ -95,8 +95,7 @@ void RejectUnknown(const TargetKind& kind, const TargetConfig& config) {
     for (const TargetOption& option : kind->options) {
       known += (known.empty() ? "'" : ", '") + std::string(option.name) + "'";
     }
-    TVM_FFI_THROW(ValueError) << "Unknown config option '" << key
-                              << "'. Known options: " << known;
+    TVM_FFI_THROW(ValueError) << "Unknown config option '" << key << "'. Known options: " << known;
   }
 }
 

@@ -81,8 +81,14 @@ class ComputeLowering {
     ffi::Optional<Stmt> init;
     Stmt body;
     if (op_->body[0].as<ReduceNode>() != nullptr) {
-      init = ReduceInit();
-      body = ReduceUpdate();
+      if (ReducesNothing()) {
+        // The reduction loops would not run even once: the neutral element is the result.
+        DropReduceAxes();
+        body = ReduceInit();
+      } else {
+        init = ReduceInit();
+        body = ReduceUpdate();
+      }
     } else {
       ffi::Array<Stmt> stores;
       for (size_t i = 0; i < outputs_.size(); ++i) {
@@ -121,6 +127,21 @@ class ComputeLowering {
     in_loops_.Map(iter->var, loop_var);
     in_block_.Map(iter->var, block_var);
     analyzer_->Bind(block_var, inside);
+  }
+
+  bool ReducesNothing() const {
+    for (const IterVar& iter : op_->reduce_axis) {
+      if (is_zero(iter->dom->extent)) return true;
+    }
+    return false;
+  }
+
+  void DropReduceAxes() {
+    size_t n = op_->axis.size();
+    axes_.loop_vars.erase(axes_.loop_vars.begin() + n, axes_.loop_vars.end());
+    axes_.loop_ranges.erase(axes_.loop_ranges.begin() + n, axes_.loop_ranges.end());
+    axes_.iter_vars.resize(n);
+    axes_.iter_values.resize(n);
   }
 
   PrimExpr Value(const PrimExpr& expr) {

@@ -10,8 +10,8 @@
 //   void alloc_counter_begin(void);            starts counting on all threads, from zero
 //   void alloc_counter_end(long counts[4]);    stops; malloc-like, free, mmap, munmap calls
 //
-// With ALLOC_COUNTER_TRAP=1 in the environment the first counted call aborts, to show its stack in a
-// debugger.
+// With ALLOC_COUNTER_TRAP=1 in the environment the first counted call aborts, to show its stack in
+// a debugger.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdatomic.h>

@@ -33,21 +33,18 @@ constexpr uint8_t kJumpMask = 0x7F;
 
 constexpr size_t kNumJumps = 126;
 
-constexpr uint64_t Triangular(uint64_t n) {
-  return n % 2 == 0 ? n / 2 * (n + 1) : (n + 1) / 2 * n;
-}
+constexpr uint64_t Triangular(uint64_t n) { return n % 2 == 0 ? n / 2 * (n + 1) : (n + 1) / 2 * n; }
 
 /// Distances between chain links: 0..15, then triangular numbers, which modulo a power of two
 /// reach every slot; the steep end serves huge tables.
 constexpr std::array<uint64_t, kNumJumps> MakeJumpTable() {
   constexpr uint64_t kSteep[] = {
-      130,       195,       292,       438,       657,        986,        1478,
-      2217,      3326,      4988,      7482,      11223,      16835,      25252,
-      37877,     56816,     85223,     127835,    191752,     287627,     431440,
-      647160,    970740,    1456110,   2184165,   3276247,    4914370,    7371555,
-      11057333,  16585999,  24878998,  37318497,  55977745,   83966618,   125949926,
-      188924889, 283387334, 425081001, 637621501, 956432251,  1434648376, 2151972564,
-      3227958845};
+      130,        195,        292,       438,       657,       986,       1478,      2217,
+      3326,       4988,       7482,      11223,     16835,     25252,     37877,     56816,
+      85223,      127835,     191752,    287627,    431440,    647160,    970740,    1456110,
+      2184165,    3276247,    4914370,   7371555,   11057333,  16585999,  24878998,  37318497,
+      55977745,   83966618,   125949926, 188924889, 283387334, 425081001, 637621501, 956432251,
+      1434648376, 2151972564, 3227958845};
   std::array<uint64_t, kNumJumps> jumps{};
   size_t i = 0;
   for (; i < 16; ++i) jumps[i] = i;
@@ -99,8 +96,7 @@ struct MapTable {
 
   static uint64_t NumBlocks(uint64_t slots) { return (slots + kBlockSlots - 1) / kBlockSlots; }
   static void* NewBlocks(uint64_t slots) {
-    auto* blocks =
-        static_cast<DenseBlock*>(::operator new(NumBlocks(slots) * sizeof(DenseBlock)));
+    auto* blocks = static_cast<DenseBlock*>(::operator new(NumBlocks(slots) * sizeof(DenseBlock)));
     for (uint64_t i = 0; i < NumBlocks(slots); ++i) {
       std::memset(blocks[i].meta, kEmpty, sizeof(blocks[i].meta));
     }
@@ -181,10 +177,8 @@ struct MapTable {
   /// `from_next`.
   static void PointNeighboursAt(MapBaseObj* table, const DenseItem* item, uint64_t from_prev,
                                 uint64_t from_next) {
-    (item->prev == kInvalid ? table->iter_list_head_ : table->ItemAt(item->prev)->next) =
-        from_prev;
-    (item->next == kInvalid ? table->iter_list_tail_ : table->ItemAt(item->next)->prev) =
-        from_next;
+    (item->prev == kInvalid ? table->iter_list_head_ : table->ItemAt(item->prev)->next) = from_prev;
+    (item->next == kInvalid ? table->iter_list_tail_ : table->ItemAt(item->next)->prev) = from_next;
   }
   /// Moves the content of a slot to free memory at another; meta bytes are the caller's.
   static void MoveItem(MapBaseObj* table, uint64_t from, uint64_t to) {

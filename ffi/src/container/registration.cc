@@ -58,15 +58,14 @@ Any GetItemOrMissing(const MapBaseObj* table, const Any& key) {
 /// Cursor: f(0) key, f(1) value, f(2) advance (true while entries remain). Keeps the table alive.
 Function ForwardIterator(const MapBaseObj* table) {
   ObjectRef owner(GetObjectPtr<Object>(const_cast<MapBaseObj*>(table)));
-  return Function::FromTyped(
-      [owner, table, position = table->begin()](int command) mutable -> Any {
-        if (command == 2) {
-          ++position;
-          return position != table->end();
-        }
-        if (position == table->end()) TVM_FFI_THROW(IndexError) << "the iterator is at its end";
-        return command == 0 ? position->first : position->second;
-      });
+  return Function::FromTyped([owner, table, position = table->begin()](int command) mutable -> Any {
+    if (command == 2) {
+      ++position;
+      return position != table->end();
+    }
+    if (position == table->end()) TVM_FFI_THROW(IndexError) << "the iterator is at its end";
+    return command == 0 ? position->first : position->second;
+  });
 }
 
 /// First non-CPU device among tensors inside nested containers; None if there is none.
@@ -109,21 +108,18 @@ void RegisterSequences() {
   refl::GlobalDef()
       .def_packed("ffi.Array", MakeSequence<Array<Any>>)
       .def("ffi.ArrayGetItem", [](const ArrayObj* self, int64_t i) -> Any { return self->at(i); })
-      .def("ffi.ArraySize",
-           [](const ArrayObj* self) { return static_cast<int64_t>(self->size()); })
-      .def("ffi.ArrayContains", [](const ArrayObj* self,
-                                   const Any& value) { return SequenceContains(self, value); })
+      .def("ffi.ArraySize", [](const ArrayObj* self) { return static_cast<int64_t>(self->size()); })
+      .def("ffi.ArrayContains",
+           [](const ArrayObj* self, const Any& value) { return SequenceContains(self, value); })
       .def_packed("ffi.List", MakeSequence<List<Any>>)
       .def("ffi.ListGetItem", [](const ListObj* self, int64_t i) -> Any { return self->at(i); })
       .def("ffi.ListSetItem", [](List<Any> self, int64_t i, Any value) { self.Set(i, value); })
       .def("ffi.ListSize", [](const ListObj* self) { return static_cast<int64_t>(self->size()); })
-      .def("ffi.ListContains", [](const ListObj* self,
-                                  const Any& value) { return SequenceContains(self, value); })
+      .def("ffi.ListContains",
+           [](const ListObj* self, const Any& value) { return SequenceContains(self, value); })
       .def("ffi.ListAppend", [](List<Any> self, const Any& value) { self.push_back(value); })
-      .def("ffi.ListInsert",
-           [](List<Any> self, int64_t i, const Any& value) {
-             self.insert(self.begin() + i, value);
-           })
+      .def("ffi.ListInsert", [](List<Any> self, int64_t i,
+                                const Any& value) { self.insert(self.begin() + i, value); })
       .def("ffi.ListPop",
            [](List<Any> self, int64_t i) -> Any {
              Any value = self[i];
@@ -131,8 +127,8 @@ void RegisterSequences() {
              return value;
            })
       .def("ffi.ListErase", [](List<Any> self, int64_t i) { self.GetListObj()->erase(i); })
-      .def("ffi.ListEraseRange", [](List<Any> self, int64_t begin,
-                                    int64_t end) { self.GetListObj()->erase(begin, end); })
+      .def("ffi.ListEraseRange",
+           [](List<Any> self, int64_t begin, int64_t end) { self.GetListObj()->erase(begin, end); })
       .def("ffi.ListReplaceSlice", ReplaceSlice)
       .def("ffi.ListReserve", [](List<Any> self, int64_t n) { self.reserve(n); })
       .def("ffi.ListReverse", [](List<Any> self) { self.GetListObj()->Reverse(); })
@@ -163,8 +159,7 @@ void RegisterTables() {
       .def("ffi.DictClear", [](Dict<Any, Any> self) { self.clear(); })
       .def("ffi.DictGetItemOrMissing",
            [](const DictObj* self, const Any& key) { return GetItemOrMissing(self, key); })
-      .def("ffi.DictForwardIterFunctor",
-           [](const DictObj* self) { return ForwardIterator(self); });
+      .def("ffi.DictForwardIterFunctor", [](const DictObj* self) { return ForwardIterator(self); });
 }
 
 TVM_FFI_STATIC_INIT_BLOCK() {

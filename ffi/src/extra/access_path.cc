@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
-#include <tvm/ffi/reflection/access_path.h>
-
 #include <tvm/ffi/cast.h>
 #include <tvm/ffi/extra/dataclass.h>
+#include <tvm/ffi/reflection/access_path.h>
 #include <tvm/ffi/reflection/registry.h>
 
 #include <algorithm>
@@ -23,8 +22,8 @@ AccessPathObj::~AccessPathObj() {
   Optional<ObjectRef> rest = std::move(parent);
   parent = std::nullopt;
   while (rest.has_value() && rest.unique()) {
-    auto* node = const_cast<AccessPathObj*>(static_cast<const AccessPathObj*>(
-        static_cast<const Object*>(rest.get())));
+    auto* node = const_cast<AccessPathObj*>(
+        static_cast<const AccessPathObj*>(static_cast<const Object*>(rest.get())));
     Optional<ObjectRef> above = std::move(node->parent);
     node->parent = std::nullopt;
     rest = std::move(above);
@@ -74,12 +73,15 @@ std::string StepText(const AccessStepObj* step) {
     return key_text();
   };
   switch (step->kind) {
-    case AccessKind::kAttr: return "." + name_text();
+    case AccessKind::kAttr:
+      return "." + name_text();
     case AccessKind::kArrayItem:
-    case AccessKind::kMapItem: return "[" + key_text() + "]";
+    case AccessKind::kMapItem:
+      return "[" + key_text() + "]";
     case AccessKind::kAttrMissing:
     case AccessKind::kArrayItemMissing:
-    case AccessKind::kMapItemMissing: return "[<missing:" + key_text() + ">]";
+    case AccessKind::kMapItemMissing:
+      return "[<missing:" + key_text() + ">]";
   }
   return "<unknown step>";
 }

@@ -161,9 +161,9 @@ class AutoInit {
 
 void RegisterAutoInit(int32_t type_index) {
   auto plan = std::make_shared<const AutoInit>(TVMFFIGetTypeInfo(type_index));
-  RegisterTypeAttr(type_index, type_attr::kInit,
-                   Any(Function::FromPacked(
-                       [plan](PackedArgs args, Any* result) { (*plan)(args, result); })));
+  RegisterTypeAttr(
+      type_index, type_attr::kInit,
+      Any(Function::FromPacked([plan](PackedArgs args, Any* result) { (*plan)(args, result); })));
 }
 
 namespace {

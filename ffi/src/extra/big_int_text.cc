@@ -103,8 +103,7 @@ Any BigIntFromText(std::string_view text) {
   if (negative) Negate(&words);
   const TVMFFIByteArray bytes{reinterpret_cast<const char*>(words.data()), words.size() * 8};
   Any result;
-  TVM_FFI_CHECK_SAFE_CALL(
-      TVMFFIBigIntFromByteArray(&bytes, reinterpret_cast<TVMFFIAny*>(&result)));
+  TVM_FFI_CHECK_SAFE_CALL(TVMFFIBigIntFromByteArray(&bytes, reinterpret_cast<TVMFFIAny*>(&result)));
   return result;
 }
 

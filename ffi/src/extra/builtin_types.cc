@@ -32,6 +32,7 @@ void DefineConvert(int32_t type_index) {
 
 TVM_FFI_STATIC_INIT_BLOCK() {
   reflection::ObjectDef<Object>(reflection::init(false));
+  reflection::internal::RegisterTypeAttr(kTVMFFIBigInt, type_attr::kTypeFinal, Any(true));
   DefineConvert<ObjectRef>(kTVMFFIObject);
   DefineConvert<String>(kTVMFFIStr);
   DefineConvert<Bytes>(kTVMFFIBytes);

@@ -55,8 +55,10 @@ class DeepCopier {
       case kTVMFFIStr:
       case kTVMFFIBytes:
       case kTVMFFIShape:
-      case kTVMFFIBigInt: return true;
-      default: break;
+      case kTVMFFIBigInt:
+        return true;
+      default:
+        break;
     }
     if (raw.type_index < kTVMFFIStaticObjectBegin) return true;
     const TVMFFITypeMetadata* metadata = TVMFFIGetTypeInfo(raw.type_index)->metadata;
@@ -112,9 +114,15 @@ class DeepCopier {
         stack->push_back(std::move(frame));
         return false;
       }
-      case kTVMFFIList: *result = List<Any>(); break;
-      case kTVMFFIDict: *result = Dict<Any, Any>(); break;
-      default: *result = ShallowCopy(value); break;
+      case kTVMFFIList:
+        *result = List<Any>();
+        break;
+      case kTVMFFIDict:
+        *result = Dict<Any, Any>();
+        break;
+      default:
+        *result = ShallowCopy(value);
+        break;
     }
     Remember(value, *result);
     incomplete_.emplace_back(value, *result);

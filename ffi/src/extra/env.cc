@@ -133,8 +133,7 @@ struct HostSignals {
 int TVMFFIEnvSetStream(int32_t device_type, int32_t device_id, TVMFFIStreamHandle stream,
                        TVMFFIStreamHandle* opt_out_original_stream) {
   TVM_FFI_SAFE_CALL_BEGIN();
-  TVMFFIStreamHandle old =
-      tvm::ffi::StreamTable::ThisThread()->Set(device_type, device_id, stream);
+  TVMFFIStreamHandle old = tvm::ffi::StreamTable::ThisThread()->Set(device_type, device_id, stream);
   if (opt_out_original_stream != nullptr) *opt_out_original_stream = old;
   TVM_FFI_SAFE_CALL_END();
 }

@@ -31,14 +31,22 @@ enum class Storage { kAny, kInt, kBool, kFloat, kPointer, kDataType, kDevice, kO
 Storage StorageOf(int64_t static_type_index, const char* purpose) {
   switch (static_type_index) {
     case kTVMFFIAny:
-    case kTVMFFINone: return Storage::kAny;
-    case kTVMFFIInt: return Storage::kInt;
-    case kTVMFFIBool: return Storage::kBool;
-    case kTVMFFIFloat: return Storage::kFloat;
-    case kTVMFFIOpaquePtr: return Storage::kPointer;
-    case kTVMFFIDataType: return Storage::kDataType;
-    case kTVMFFIDevice: return Storage::kDevice;
-    default: break;
+    case kTVMFFINone:
+      return Storage::kAny;
+    case kTVMFFIInt:
+      return Storage::kInt;
+    case kTVMFFIBool:
+      return Storage::kBool;
+    case kTVMFFIFloat:
+      return Storage::kFloat;
+    case kTVMFFIOpaquePtr:
+      return Storage::kPointer;
+    case kTVMFFIDataType:
+      return Storage::kDataType;
+    case kTVMFFIDevice:
+      return Storage::kDevice;
+    default:
+      break;
   }
   if (static_type_index < kTVMFFIStaticObjectBegin) {
     TVM_FFI_THROW(ValueError) << "Unsupported field type index for " << purpose << ": "
@@ -85,28 +93,51 @@ int GetStored(void* field, TVMFFIAny* result) {
 
 TVMFFIFieldGetter GetterOf(Storage storage) {
   switch (storage) {
-    case Storage::kAny: return &GetStored<Storage::kAny>;
-    case Storage::kInt: return &GetStored<Storage::kInt>;
-    case Storage::kBool: return &GetStored<Storage::kBool>;
-    case Storage::kFloat: return &GetStored<Storage::kFloat>;
-    case Storage::kPointer: return &GetStored<Storage::kPointer>;
-    case Storage::kDataType: return &GetStored<Storage::kDataType>;
-    case Storage::kDevice: return &GetStored<Storage::kDevice>;
-    case Storage::kObject: return &GetStored<Storage::kObject>;
+    case Storage::kAny:
+      return &GetStored<Storage::kAny>;
+    case Storage::kInt:
+      return &GetStored<Storage::kInt>;
+    case Storage::kBool:
+      return &GetStored<Storage::kBool>;
+    case Storage::kFloat:
+      return &GetStored<Storage::kFloat>;
+    case Storage::kPointer:
+      return &GetStored<Storage::kPointer>;
+    case Storage::kDataType:
+      return &GetStored<Storage::kDataType>;
+    case Storage::kDevice:
+      return &GetStored<Storage::kDevice>;
+    case Storage::kObject:
+      return &GetStored<Storage::kObject>;
   }
   return nullptr;
 }
 
 void Store(Storage storage, void* field, Any value) {
   switch (storage) {
-    case Storage::kAny: *static_cast<Any*>(field) = std::move(value); return;
-    case Storage::kInt: *static_cast<int64_t*>(field) = value.cast<int64_t>(); return;
-    case Storage::kBool: *static_cast<bool*>(field) = value.cast<bool>(); return;
-    case Storage::kFloat: *static_cast<double*>(field) = value.cast<double>(); return;
-    case Storage::kPointer: *static_cast<void**>(field) = value.cast<void*>(); return;
-    case Storage::kDataType: *static_cast<DLDataType*>(field) = value.cast<DLDataType>(); return;
-    case Storage::kDevice: *static_cast<DLDevice*>(field) = value.cast<DLDevice>(); return;
-    case Storage::kObject: break;
+    case Storage::kAny:
+      *static_cast<Any*>(field) = std::move(value);
+      return;
+    case Storage::kInt:
+      *static_cast<int64_t*>(field) = value.cast<int64_t>();
+      return;
+    case Storage::kBool:
+      *static_cast<bool*>(field) = value.cast<bool>();
+      return;
+    case Storage::kFloat:
+      *static_cast<double*>(field) = value.cast<double>();
+      return;
+    case Storage::kPointer:
+      *static_cast<void**>(field) = value.cast<void*>();
+      return;
+    case Storage::kDataType:
+      *static_cast<DLDataType*>(field) = value.cast<DLDataType>();
+      return;
+    case Storage::kDevice:
+      *static_cast<DLDevice*>(field) = value.cast<DLDevice>();
+      return;
+    case Storage::kObject:
+      break;
   }
   TVMFFIObject* object = nullptr;
   if (value.type_index() != kTVMFFINone) {
@@ -126,24 +157,22 @@ using ConvertFunction = int (*)(void* converter, const TVMFFIAny* value, TVMFFIA
 Function MakeFieldSetter(int64_t static_type_index, int64_t converter, int64_t convert) {
   const Storage storage = StorageOf(static_type_index, "setter");
   auto* convert_function = reinterpret_cast<ConvertFunction>(convert);
-  return Function::FromPacked(
-      [storage, converter, convert_function](PackedArgs args, Any* result) {
-        if (args.size() != 2) {
-          TVM_FFI_THROW(TypeError) << "a field setter takes the field address and a value, got "
-                                   << args.size() << " arguments";
-        }
-        Any value(args[1]);
-        if (convert_function != nullptr) {
-          Any converted;
-          const AnyView source = args[1];
-          TVM_FFI_CHECK_SAFE_CALL(convert_function(reinterpret_cast<void*>(converter),
-                                                   &RawAny(source),
-                                                   reinterpret_cast<TVMFFIAny*>(&converted)));
-          value = std::move(converted);
-        }
-        Store(storage, args[0].cast<void*>(), std::move(value));
-        *result = nullptr;
-      });
+  return Function::FromPacked([storage, converter, convert_function](PackedArgs args, Any* result) {
+    if (args.size() != 2) {
+      TVM_FFI_THROW(TypeError) << "a field setter takes the field address and a value, got "
+                               << args.size() << " arguments";
+    }
+    Any value(args[1]);
+    if (convert_function != nullptr) {
+      Any converted;
+      const AnyView source = args[1];
+      TVM_FFI_CHECK_SAFE_CALL(convert_function(reinterpret_cast<void*>(converter), &RawAny(source),
+                                               reinterpret_cast<TVMFFIAny*>(&converted)));
+      value = std::move(converted);
+    }
+    Store(storage, args[0].cast<void*>(), std::move(value));
+    *result = nullptr;
+  });
 }
 
 int64_t MakeFieldGetter(int64_t static_type_index) {
@@ -167,15 +196,16 @@ bool OwnsObject(const TVMFFIFieldInfo* field) {
 void DeleteHostObject(void* self, int flags) {
   auto* header = static_cast<TVMFFIObject*>(self);
   if ((flags & kTVMFFIObjectDeleterFlagBitMaskStrong) != 0) {
-    reflection::ForEachFieldInfo(
-        TVMFFIGetTypeInfo(header->type_index), [self](const TVMFFIFieldInfo* field) {
-          void* address = FieldAddress(self, field);
-          if (OwnsAny(field)) {
-            static_cast<Any*>(address)->~Any();
-          } else if (OwnsObject(field)) {
-            if (auto* object = *static_cast<TVMFFIObject**>(address)) TVMFFIObjectDecRef(object);
-          }
-        });
+    reflection::ForEachFieldInfo(TVMFFIGetTypeInfo(header->type_index),
+                                 [self](const TVMFFIFieldInfo* field) {
+                                   void* address = FieldAddress(self, field);
+                                   if (OwnsAny(field)) {
+                                     static_cast<Any*>(address)->~Any();
+                                   } else if (OwnsObject(field)) {
+                                     if (auto* object = *static_cast<TVMFFIObject**>(address))
+                                       TVMFFIObjectDecRef(object);
+                                   }
+                                 });
   }
   if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) std::free(self);
 }
@@ -214,6 +244,7 @@ ObjectRef ShallowCopyHostObject(const ObjectRef& source, size_t size) {
   return copy;
 }
 
+/// Installs creation, copy and the automatic constructor once all fields are registered.
 void RegisterHostClass(int64_t type_index, int64_t total_size) {
   if (total_size < static_cast<int64_t>(sizeof(TVMFFIObject))) {
     TVM_FFI_THROW(ValueError) << "an object needs at least " << sizeof(TVMFFIObject)
@@ -224,10 +255,11 @@ void RegisterHostClass(int64_t type_index, int64_t total_size) {
   reflection::internal::RegisterTypeAttr(
       index, type_attr::kNew,
       Any(Function::FromTyped([index, size] { return AllocateHostObject(index, size); })));
-  reflection::internal::RegisterTypeAttr(
-      index, type_attr::kShallowCopy,
-      Any(Function::FromTyped(
-          [size](const ObjectRef& source) { return ShallowCopyHostObject(source, size); })));
+  reflection::internal::RegisterTypeAttr(index, type_attr::kShallowCopy,
+                                         Any(Function::FromTyped([size](const ObjectRef& source) {
+                                           return ShallowCopyHostObject(source, size);
+                                         })));
+  reflection::internal::RegisterAutoInit(index);
 }
 
 }  // namespace

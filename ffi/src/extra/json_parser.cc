@@ -144,7 +144,7 @@ class Parser {
     if (!At('"')) return Fail("Expecting property name enclosed in double quotes", pos_);
     std::string key;
     if (!ParseString(&key)) return false;
-    object->key = String(std::move(key));
+    object->key = String(key.data(), key.size());
     SkipSpace();
     if (!At(':')) return Fail("Expecting ':' delimiter", pos_);
     ++pos_;
@@ -162,7 +162,7 @@ class Parser {
     if (At('"')) {
       std::string text;
       if (!ParseString(&text)) return false;
-      *value = String(std::move(text));
+      *value = String(text.data(), text.size());
       return true;
     }
     if (TakeWord("null")) {
@@ -237,8 +237,9 @@ class Parser {
   /// Whether an out-of-range number underflowed.
   static bool IsTiny(std::string_view number) {
     const size_t exponent = number.find_first_of("eE");
-    return exponent == std::string_view::npos ? number.find_first_of("123456789") >= number.find('.')
-                                              : number.substr(exponent + 1, 1) == "-";
+    return exponent == std::string_view::npos
+               ? number.find_first_of("123456789") >= number.find('.')
+               : number.substr(exponent + 1, 1) == "-";
   }
 
   bool ParseString(std::string* result) {
@@ -265,16 +266,34 @@ class Parser {
     if (escape >= text_.size()) return Fail("Unterminated string starting at", string_start);
     pos_ += 2;
     switch (text_[escape]) {
-      case '"': result->push_back('"'); return true;
-      case '\\': result->push_back('\\'); return true;
-      case '/': result->push_back('/'); return true;
-      case 'b': result->push_back('\b'); return true;
-      case 'f': result->push_back('\f'); return true;
-      case 'n': result->push_back('\n'); return true;
-      case 'r': result->push_back('\r'); return true;
-      case 't': result->push_back('\t'); return true;
-      case 'u': return ParseCodePoint(result, escape);
-      default: return Fail("Invalid \\escape", escape);
+      case '"':
+        result->push_back('"');
+        return true;
+      case '\\':
+        result->push_back('\\');
+        return true;
+      case '/':
+        result->push_back('/');
+        return true;
+      case 'b':
+        result->push_back('\b');
+        return true;
+      case 'f':
+        result->push_back('\f');
+        return true;
+      case 'n':
+        result->push_back('\n');
+        return true;
+      case 'r':
+        result->push_back('\r');
+        return true;
+      case 't':
+        result->push_back('\t');
+        return true;
+      case 'u':
+        return ParseCodePoint(result, escape);
+      default:
+        return Fail("Invalid \\escape", escape);
     }
   }
 

@@ -43,12 +43,22 @@ class Writer {
   void Begin(const Any& value) {
     const TVMFFIAny& raw = RawAny(value);
     switch (raw.type_index) {
-      case kTVMFFINone: text_ += "null"; return;
-      case kTVMFFIBool: text_ += raw.v_int64 != 0 ? "true" : "false"; return;
-      case kTVMFFIInt: text_ += std::to_string(raw.v_int64); return;
-      case kTVMFFIFloat: WriteFloat(raw.v_float64); return;
+      case kTVMFFINone:
+        text_ += "null";
+        return;
+      case kTVMFFIBool:
+        text_ += raw.v_int64 != 0 ? "true" : "false";
+        return;
+      case kTVMFFIInt:
+        text_ += std::to_string(raw.v_int64);
+        return;
+      case kTVMFFIFloat:
+        WriteFloat(raw.v_float64);
+        return;
       case kTVMFFISmallStr:
-      case kTVMFFIStr: WriteString(TextOf(raw)); return;
+      case kTVMFFIStr:
+        WriteString(TextOf(raw));
+        return;
       case kTVMFFIList:
         // Only a mutable container can hold itself.
         if (!lists_on_path_.insert(raw.v_obj).second) {
@@ -70,8 +80,7 @@ class Writer {
 
   void Advance() {
     Open& top = open_.back();
-    const size_t size =
-        top.is_object ? top.entries.size() : SequenceView(RawAny(top.value)).size();
+    const size_t size = top.is_object ? top.entries.size() : SequenceView(RawAny(top.value)).size();
     if (top.next >= size) {
       const Open done = std::move(open_.back());
       open_.pop_back();
@@ -125,14 +134,30 @@ class Writer {
     text_ += '"';
     for (const char c : content) {
       switch (c) {
-        case '"': text_ += "\\\""; break;
-        case '\\': text_ += "\\\\"; break;
-        case '/': text_ += "\\/"; break;
-        case '\b': text_ += "\\b"; break;
-        case '\f': text_ += "\\f"; break;
-        case '\n': text_ += "\\n"; break;
-        case '\r': text_ += "\\r"; break;
-        case '\t': text_ += "\\t"; break;
+        case '"':
+          text_ += "\\\"";
+          break;
+        case '\\':
+          text_ += "\\\\";
+          break;
+        case '/':
+          text_ += "\\/";
+          break;
+        case '\b':
+          text_ += "\\b";
+          break;
+        case '\f':
+          text_ += "\\f";
+          break;
+        case '\n':
+          text_ += "\\n";
+          break;
+        case '\r':
+          text_ += "\\r";
+          break;
+        case '\t':
+          text_ += "\\t";
+          break;
         default:
           if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
             text_ += "\\u00";

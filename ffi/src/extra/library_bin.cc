@@ -20,7 +20,9 @@ class ByteReader {
   size_t left() const { return bytes_.size() - position_; }
 
   void Fail(const std::string& what, size_t position) {
-    if (ok()) error_ = what + " at byte " + std::to_string(position) + " of " + std::to_string(bytes_.size());
+    if (ok())
+      error_ =
+          what + " at byte " + std::to_string(position) + " of " + std::to_string(bytes_.size());
   }
 
   uint64_t ReadWord(const char* what) {
@@ -32,8 +34,9 @@ class ByteReader {
     }
     uint64_t word = 0;
     for (int i = 0; i < 8; ++i) {
-      word |= static_cast<uint64_t>(static_cast<uint8_t>(bytes_[position_ + static_cast<size_t>(i)]))
-              << (8 * i);
+      word |=
+          static_cast<uint64_t>(static_cast<uint8_t>(bytes_[position_ + static_cast<size_t>(i)]))
+          << (8 * i);
     }
     position_ += 8;
     return word;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// ModuleObj, its global functions, and lookups that generated code makes through its context.
-#include <tvm/ffi/extra/module.h>
-
 #include <tvm/ffi/cast.h>
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/extra/c_env_api.h>
+#include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/registry.h>
 
@@ -96,8 +95,7 @@ Optional<Function> ModuleObj::GetFunction(const String& name, bool query_imports
 
 bool ModuleObj::ImplementsFunction(const String& name, bool query_imports) {
   if (!query_imports) return ImplementsFunction(name);
-  return VisitImportTree(this,
-                         [&](ModuleObj* module) { return module->ImplementsFunction(name); });
+  return VisitImportTree(this, [&](ModuleObj* module) { return module->ImplementsFunction(name); });
 }
 
 Optional<String> ModuleObj::GetFunctionDoc(const String& name, bool query_imports) {
@@ -195,8 +193,9 @@ Module Module::LoadFromFile(const String& file_name) {
   const std::string loader_name = "ffi.Module.load_from_file." + format;
   std::optional<Function> loader = Function::GetGlobal(loader_name);
   if (!loader.has_value()) {
-    TVM_FFI_THROW(RuntimeError) << "Loader for `." << format << "` files is not registered: no global function `"
-                                << loader_name << "` to load " << Text(file_name)
+    TVM_FFI_THROW(RuntimeError) << "Loader for `." << format
+                                << "` files is not registered: no global function `" << loader_name
+                                << "` to load " << Text(file_name)
                                 << ". Load the runtime library that provides it first";
   }
   return (*loader)(file_name, String(format)).cast<Module>();
@@ -226,9 +225,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
            [](const Module& module, const String& name, bool query_imports) {
              return module->GetFunctionDoc(name, query_imports);
            })
-      .def("ffi.ModuleInspectSource", [](const Module& module, const String& format) {
-        return module->InspectSource(format);
-      })
+      .def("ffi.ModuleInspectSource",
+           [](const Module& module, const String& format) { return module->InspectSource(format); })
       .def("ffi.ModuleGetWriteFormats",
            [](const Module& module) { return module->GetWriteFormats(); })
       .def("ffi.ModuleWriteToFile",

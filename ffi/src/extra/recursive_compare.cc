@@ -82,20 +82,28 @@ class RecursiveComparer {
     const int32_t type_index = CanonicalTypeIndex(left.type_index);
     if (type_index != CanonicalTypeIndex(right.type_index)) return CompareMixed(lhs, rhs);
     switch (type_index) {
-      case kTVMFFINone: return 0;
+      case kTVMFFINone:
+        return 0;
       case kTVMFFIInt:
-      case kTVMFFIBool: return Order(left.v_int64, right.v_int64);
-      case kTVMFFIFloat: return CompareFloats(left.v_float64, right.v_float64);
+      case kTVMFFIBool:
+        return Order(left.v_int64, right.v_int64);
+      case kTVMFFIFloat:
+        return CompareFloats(left.v_float64, right.v_float64);
       case kTVMFFIStr:
-      case kTVMFFIBytes: return Order(TextOf(left), TextOf(right));
-      case kTVMFFIDataType: return CompareDataTypes(left.v_dtype, right.v_dtype);
+      case kTVMFFIBytes:
+        return Order(TextOf(left), TextOf(right));
+      case kTVMFFIDataType:
+        return CompareDataTypes(left.v_dtype, right.v_dtype);
       case kTVMFFIDevice: {
         const int by_type = Order(left.v_device.device_type, right.v_device.device_type);
         return by_type != 0 ? by_type : Order(left.v_device.device_id, right.v_device.device_id);
       }
-      case kTVMFFIShape: return CompareShapes(left.v_obj, right.v_obj);
-      case kTVMFFIBigInt: return CompareBigInts(lhs, rhs);
-      default: break;
+      case kTVMFFIShape:
+        return CompareShapes(left.v_obj, right.v_obj);
+      case kTVMFFIBigInt:
+        return CompareBigInts(lhs, rhs);
+      default:
+        break;
     }
     if (type_index < kTVMFFIStaticObjectBegin) return Order(left.v_uint64, right.v_uint64);
     return BeginObject(lhs, rhs);
@@ -174,12 +182,11 @@ class RecursiveComparer {
     }
     if (compare.type_index() != kTVMFFINone) return CompareByHook(compare, lhs, rhs);
     Frame& frame = Push(FrameKind::kObject, lhs, rhs);
-    reflection::ForEachFieldInfo(
-        TVMFFIGetTypeInfo(type_index), [&](const TVMFFIFieldInfo* field) {
-          if ((field->flags & kTVMFFIFieldFlagBitMaskCompareOff) == 0) {
-            frame.fields.push_back(field);
-          }
-        });
+    reflection::ForEachFieldInfo(TVMFFIGetTypeInfo(type_index), [&](const TVMFFIFieldInfo* field) {
+      if ((field->flags & kTVMFFIFieldFlagBitMaskCompareOff) == 0) {
+        frame.fields.push_back(field);
+      }
+    });
     return 0;
   }
 

@@ -50,18 +50,27 @@ class RecursiveHasher {
   bool Begin(const Any& value, uint64_t* result) {
     const TVMFFIAny& raw = RawAny(value);
     switch (raw.type_index) {
-      case kTVMFFIFloat: *result = HashFloat(raw.v_float64); return true;
+      case kTVMFFIFloat:
+        *result = HashFloat(raw.v_float64);
+        return true;
       case kTVMFFISmallStr:
-      case kTVMFFIStr: *result = CombineHash(kTVMFFIStr, HashBytes(TextOf(raw))); return true;
+      case kTVMFFIStr:
+        *result = CombineHash(kTVMFFIStr, HashBytes(TextOf(raw)));
+        return true;
       case kTVMFFISmallBytes:
-      case kTVMFFIBytes: *result = CombineHash(kTVMFFIBytes, HashBytes(TextOf(raw))); return true;
-      case kTVMFFIShape: *result = HashShape(raw.v_obj); return true;
+      case kTVMFFIBytes:
+        *result = CombineHash(kTVMFFIBytes, HashBytes(TextOf(raw)));
+        return true;
+      case kTVMFFIShape:
+        *result = HashShape(raw.v_obj);
+        return true;
       case kTVMFFIBigInt: {
         const TVMFFIByteArray words = TVMFFIBigIntGetContentByteArray(&raw);
         *result = CombineHash(kTVMFFIBigInt, HashBytes({words.data, words.size}));
         return true;
       }
-      default: break;
+      default:
+        break;
     }
     if (raw.type_index < kTVMFFIStaticObjectBegin || ComparesByIdentity(raw.type_index)) {
       *result = CombineHash(static_cast<uint64_t>(raw.type_index), raw.v_uint64);
@@ -73,7 +82,7 @@ class RecursiveHasher {
   static uint64_t HashFloat(double number) {
     TVMFFIAny raw{};
     // Equal numbers: both zeros, and every NaN.
-    raw.v_float64 = number == 0 ? 0.0
+    raw.v_float64 = number == 0          ? 0.0
                     : std::isnan(number) ? std::numeric_limits<double>::quiet_NaN()
                                          : number;
     return CombineHash(kTVMFFIFloat, raw.v_uint64);
@@ -117,7 +126,8 @@ class RecursiveHasher {
     if (IsMapping(raw.type_index)) {
       frame.entries = EntriesOf(value);
     } else if (!IsSequence(raw.type_index)) {
-      constexpr int64_t kSkipped = kTVMFFIFieldFlagBitMaskHashOff | kTVMFFIFieldFlagBitMaskCompareOff;
+      constexpr int64_t kSkipped =
+          kTVMFFIFieldFlagBitMaskHashOff | kTVMFFIFieldFlagBitMaskCompareOff;
       reflection::ForEachFieldInfo(TVMFFIGetTypeInfo(raw.type_index),
                                    [&](const TVMFFIFieldInfo* field) {
                                      if ((field->flags & kSkipped) == 0) {

@@ -35,23 +35,40 @@ std::string Text(const String& text) { return std::string(text.data(), text.size
 
 std::string DeviceTypeName(DLDeviceType type) {
   switch (static_cast<int>(type)) {
-    case kDLCPU: return "cpu";
-    case kDLCUDA: return "cuda";
-    case kDLCUDAHost: return "cuda_host";
-    case kDLOpenCL: return "opencl";
-    case kDLVulkan: return "vulkan";
-    case kDLMetal: return "metal";
-    case kDLVPI: return "vpi";
-    case kDLROCM: return "rocm";
-    case kDLROCMHost: return "rocm_host";
-    case kDLExtDev: return "ext_dev";
-    case kDLCUDAManaged: return "cuda_managed";
-    case kDLOneAPI: return "oneapi";
-    case kDLWebGPU: return "webgpu";
-    case kDLHexagon: return "hexagon";
-    case kDLMAIA: return "maia";
-    case kDLTrn: return "trn";
-    default: return "device(" + std::to_string(static_cast<int>(type)) + ")";
+    case kDLCPU:
+      return "cpu";
+    case kDLCUDA:
+      return "cuda";
+    case kDLCUDAHost:
+      return "cuda_host";
+    case kDLOpenCL:
+      return "opencl";
+    case kDLVulkan:
+      return "vulkan";
+    case kDLMetal:
+      return "metal";
+    case kDLVPI:
+      return "vpi";
+    case kDLROCM:
+      return "rocm";
+    case kDLROCMHost:
+      return "rocm_host";
+    case kDLExtDev:
+      return "ext_dev";
+    case kDLCUDAManaged:
+      return "cuda_managed";
+    case kDLOneAPI:
+      return "oneapi";
+    case kDLWebGPU:
+      return "webgpu";
+    case kDLHexagon:
+      return "hexagon";
+    case kDLMAIA:
+      return "maia";
+    case kDLTrn:
+      return "trn";
+    default:
+      return "device(" + std::to_string(static_cast<int>(type)) + ")";
   }
 }
 
@@ -78,27 +95,46 @@ class ReprWriter {
   struct Frame {
     FrameKind kind;
     Any value;
-    MapEntries entries;                           ///< of a mapping
+    MapEntries entries;                          ///< of a mapping
     std::vector<const TVMFFIFieldInfo*> fields;  ///< of an object
-    size_t next = 0;                              ///< child to write next
-    bool at_value = false;                        ///< mapping: the key is written
+    size_t next = 0;                             ///< child to write next
+    bool at_value = false;                       ///< mapping: the key is written
   };
 
   void Begin(const Any& value) {
     const TVMFFIAny& raw = RawAny(value);
     switch (raw.type_index) {
-      case kTVMFFINone: text_ += "None"; return;
-      case kTVMFFIBool: text_ += raw.v_int64 != 0 ? "True" : "False"; return;
-      case kTVMFFIInt: text_ += std::to_string(raw.v_int64); return;
-      case kTVMFFIFloat: WriteFloat(raw.v_float64); return;
-      case kTVMFFIOpaquePtr: WriteAddress(raw.v_ptr); return;
-      case kTVMFFIDataType: text_ += Text(DLDataTypeToString(raw.v_dtype)); return;
-      case kTVMFFIDevice: WriteDevice(raw.v_device); return;
+      case kTVMFFINone:
+        text_ += "None";
+        return;
+      case kTVMFFIBool:
+        text_ += raw.v_int64 != 0 ? "True" : "False";
+        return;
+      case kTVMFFIInt:
+        text_ += std::to_string(raw.v_int64);
+        return;
+      case kTVMFFIFloat:
+        WriteFloat(raw.v_float64);
+        return;
+      case kTVMFFIOpaquePtr:
+        WriteAddress(raw.v_ptr);
+        return;
+      case kTVMFFIDataType:
+        text_ += Text(DLDataTypeToString(raw.v_dtype));
+        return;
+      case kTVMFFIDevice:
+        WriteDevice(raw.v_device);
+        return;
       case kTVMFFISmallStr:
-      case kTVMFFIStr: text_ += Text(EscapedStringPy(value.cast<String>())); return;
+      case kTVMFFIStr:
+        text_ += Text(EscapedStringPy(value.cast<String>()));
+        return;
       case kTVMFFISmallBytes:
-      case kTVMFFIBytes: WriteBytes(TextOf(raw)); return;
-      default: break;
+      case kTVMFFIBytes:
+        WriteBytes(TextOf(raw));
+        return;
+      default:
+        break;
     }
     if (raw.type_index < kTVMFFIStaticObjectBegin) {
       text_ += value.GetTypeKey();
@@ -109,13 +145,20 @@ class ReprWriter {
 
   void BeginObject(const Any& value, const TVMFFIAny& raw) {
     switch (raw.type_index) {
-      case kTVMFFIShape: WriteShape(raw.v_obj); return;
-      case kTVMFFITensor: WriteTensor(raw.v_obj); return;
+      case kTVMFFIShape:
+        WriteShape(raw.v_obj);
+        return;
+      case kTVMFFITensor:
+        WriteTensor(raw.v_obj);
+        return;
       case kTVMFFIObject:
         if (WriteSentinel(raw.v_obj)) return;
         break;
-      case kTVMFFIBigInt: text_ += BigIntText(value); return;
-      default: break;
+      case kTVMFFIBigInt:
+        text_ += BigIntText(value);
+        return;
+      default:
+        break;
     }
     if (IsEnumType(raw.type_index)) {
       text_ += value.GetTypeKey() + "." + Text(value.as<EnumObj>()->_str_index);
@@ -208,11 +251,19 @@ class ReprWriter {
     stack_.pop_back();
     on_path_.erase(RawAny(done.value).v_obj);
     switch (done.value.type_index()) {
-      case kTVMFFIArray: text_ += done.next == 1 ? ",)" : ")"; break;
-      case kTVMFFIList: text_ += ']'; break;
+      case kTVMFFIArray:
+        text_ += done.next == 1 ? ",)" : ")";
+        break;
+      case kTVMFFIList:
+        text_ += ']';
+        break;
       case kTVMFFIMap:
-      case kTVMFFIDict: text_ += '}'; break;
-      default: text_ += ')'; return;
+      case kTVMFFIDict:
+        text_ += '}';
+        break;
+      default:
+        text_ += ')';
+        return;
     }
     WriteAddressSuffix(RawAny(done.value).v_obj);
   }
@@ -220,8 +271,8 @@ class ReprWriter {
   void WriteByHook(AnyView hook, const Any& value) {
     HookNesting nesting(&hook_depth_, "__ffi_repr__");
     CallbackScope scope;
-    Function callback = scope.Guard<String, AnyView>(
-        [this](AnyView child) { return String(Write(Any(child))); });
+    Function callback =
+        scope.Guard<String, AnyView>([this](AnyView child) { return String(Write(Any(child))); });
     text_ += Text(hook.cast<Function>()(value, callback).cast<String>());
   }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
-/// JSON graph writer and reader, both with explicit stacks.
-#include <tvm/ffi/extra/serialization.h>
-
+/// JSON graph writer and reader, both with explicit stacks. They share one file because each
+/// mirrors the node format of the other.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
@@ -11,6 +10,7 @@
 #include <tvm/ffi/dtype.h>
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/extra/base64.h>
+#include <tvm/ffi/extra/serialization.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/creator.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -41,8 +41,10 @@ bool IsInline(const TVMFFIFieldInfo* field) {
     case kTVMFFIBool:
     case kTVMFFIInt:
     case kTVMFFIFloat:
-    case kTVMFFIDataType: return true;
-    default: return false;
+    case kTVMFFIDataType:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -114,8 +116,8 @@ class GraphWriter {
     auto [it, inserted] = index_of_.try_emplace(value, kInProgress);
     if (!inserted) {
       if (it->second == kInProgress) {
-        TVM_FFI_THROW(ValueError) << "Cycle detected during serialization: a "
-                                  << ShortName(value) << " contains itself";
+        TVM_FFI_THROW(ValueError) << "Cycle detected during serialization: a " << ShortName(value)
+                                  << " contains itself";
       }
       *index = it->second;
       return true;
@@ -133,9 +135,12 @@ class GraphWriter {
 
   static std::string ShortName(const Any& value) {
     switch (value.type_index()) {
-      case kTVMFFIList: return "List";
-      case kTVMFFIDict: return "Dict";
-      default: return value.GetTypeKey();
+      case kTVMFFIList:
+        return "List";
+      case kTVMFFIDict:
+        return "Dict";
+      default:
+        return value.GetTypeKey();
     }
   }
 
@@ -168,10 +173,10 @@ class GraphWriter {
       case kTVMFFIStr:
       case kTVMFFIBytes:
       case kTVMFFIShape:
-      case kTVMFFIBigInt: return true;
+      case kTVMFFIBigInt:
+        return true;
       default:
-        return IsEnumType(type_index) ||
-               ToJsonHooks()[type_index].type_index() != kTVMFFINone;
+        return IsEnumType(type_index) || ToJsonHooks()[type_index].type_index() != kTVMFFINone;
     }
   }
 
@@ -183,15 +188,19 @@ class GraphWriter {
   static std::optional<Any> DataOf(const Frame& frame) {
     const Any& value = frame.value;
     switch (value.type_index()) {
-      case kTVMFFINone: return std::nullopt;
+      case kTVMFFINone:
+        return std::nullopt;
       case kTVMFFIBool:
       case kTVMFFIInt:
       case kTVMFFIFloat:
       case kTVMFFISmallStr:
-      case kTVMFFIStr: return value;
+      case kTVMFFIStr:
+        return value;
       case kTVMFFISmallBytes:
-      case kTVMFFIBytes: return Any(Base64Encode(value.cast<Bytes>()));
-      case kTVMFFIDataType: return Any(DLDataTypeToString(value.cast<DLDataType>()));
+      case kTVMFFIBytes:
+        return Any(Base64Encode(value.cast<Bytes>()));
+      case kTVMFFIDataType:
+        return Any(DLDataTypeToString(value.cast<DLDataType>()));
       case kTVMFFIDevice: {
         const DLDevice device = value.cast<DLDevice>();
         return Any(json::Array{Any(static_cast<int64_t>(device.device_type)),
@@ -204,8 +213,10 @@ class GraphWriter {
       case kTVMFFIArray:
       case kTVMFFIList:
       case kTVMFFIMap:
-      case kTVMFFIDict: return Any(json::Array(frame.indices.begin(), frame.indices.end()));
-      default: break;
+      case kTVMFFIDict:
+        return Any(json::Array(frame.indices.begin(), frame.indices.end()));
+      default:
+        break;
     }
     if (value.type_index() < kTVMFFIStaticObjectBegin) {
       TVM_FFI_THROW(TypeError) << "Type `" << value.GetTypeKey()
@@ -224,19 +235,18 @@ class GraphWriter {
     if (IsEnumType(type_index)) return Any(value.as<EnumObj>()->_str_index);
     json::Object members;
     size_t next = 0;
-    reflection::ForEachFieldInfo(
-        TVMFFIGetTypeInfo(type_index), [&](const TVMFFIFieldInfo* field) {
-          const Any name(FieldName(field));
-          if (!IsInline(field)) {
-            members.Set(name, Any(frame.indices[next++]));
-            return;
-          }
-          Any content = reflection::FieldGetter(field)(ObjectOf(value));
-          if (content.type_index() == kTVMFFIDataType) {
-            content = Any(DLDataTypeToString(content.cast<DLDataType>()));
-          }
-          members.Set(name, content);
-        });
+    reflection::ForEachFieldInfo(TVMFFIGetTypeInfo(type_index), [&](const TVMFFIFieldInfo* field) {
+      const Any name(FieldName(field));
+      if (!IsInline(field)) {
+        members.Set(name, Any(frame.indices[next++]));
+        return;
+      }
+      Any content = reflection::FieldGetter(field)(ObjectOf(value));
+      if (content.type_index() == kTVMFFIDataType) {
+        content = Any(DLDataTypeToString(content.cast<DLDataType>()));
+      }
+      members.Set(name, content);
+    });
     return Any(members);
   }
 
@@ -293,8 +303,7 @@ class GraphReader : private JsonReader {
     }
     std::optional<Any> root = Member(*graph, "root_index");
     if (!root.has_value() || root->type_index() != kTVMFFIInt) {
-      TVM_FFI_THROW(ValueError)
-          << "Invalid JSON Object Graph, expected `root_index` integer field";
+      TVM_FFI_THROW(ValueError) << "Invalid JSON Object Graph, expected `root_index` integer field";
     }
     std::optional<Any> nodes = Member(*graph, "nodes");
     if (!nodes.has_value() || nodes->type_index() != kTVMFFIArray) {
@@ -359,8 +368,7 @@ class GraphReader : private JsonReader {
     }
     Frame frame;
     frame.node = node;
-    frame.type_index =
-        reflection::internal::TypeInfoFromKey(TextOf(RawAny(*type)))->type_index;
+    frame.type_index = reflection::internal::TypeInfoFromKey(TextOf(RawAny(*type)))->type_index;
     std::optional<Any> data = Member(members, "data");
     frame.has_data = data.has_value();
     if (data.has_value()) frame.data = *std::move(data);
@@ -382,13 +390,16 @@ class GraphReader : private JsonReader {
       return;
     }
     if (!IsReflected(type_index)) return;
+    if (!IsCreatable(TVMFFIGetTypeInfo(type_index))) {
+      TVM_FFI_THROW(RuntimeError) << "Type `" << reflection::TypeKeyOf(type_index)
+                                  << "` does not support reflection creation";
+    }
     const json::Object members = AsObject(frame->data, what);
-    reflection::ForEachFieldInfo(
-        TVMFFIGetTypeInfo(type_index), [&](const TVMFFIFieldInfo* field) {
-          if (IsInline(field)) return;
-          auto it = members.find(Any(FieldName(field)));
-          if (it != members.end()) frame->children.push_back(CheckedIndex((*it).second));
-        });
+    reflection::ForEachFieldInfo(TVMFFIGetTypeInfo(type_index), [&](const TVMFFIFieldInfo* field) {
+      if (IsInline(field)) return;
+      auto it = members.find(Any(FieldName(field)));
+      if (it != members.end()) frame->children.push_back(CheckedIndex((*it).second));
+    });
   }
 
   static std::string Describe(const Frame& frame) {
@@ -406,15 +417,24 @@ class GraphReader : private JsonReader {
 
   Any Build(const Frame& frame) const {
     switch (frame.type_index) {
-      case kTVMFFINone: return Any(nullptr);
-      case kTVMFFIBool: return Any(frame.data.cast<bool>());
-      case kTVMFFIInt: return Any(frame.data.cast<int64_t>());
-      case kTVMFFIFloat: return Any(frame.data.cast<double>());
-      case kTVMFFIStr: return Any(frame.data.cast<String>());
-      case kTVMFFIBytes: return Any(Base64Decode(frame.data.cast<String>()));
-      case kTVMFFIDataType: return Any(StringToDLDataType(frame.data.cast<String>()));
-      case kTVMFFIDevice: return BuildDevice(frame);
-      case kTVMFFIShape: return BuildShape(frame);
+      case kTVMFFINone:
+        return Any(nullptr);
+      case kTVMFFIBool:
+        return Any(frame.data.cast<bool>());
+      case kTVMFFIInt:
+        return Any(frame.data.cast<int64_t>());
+      case kTVMFFIFloat:
+        return Any(frame.data.cast<double>());
+      case kTVMFFIStr:
+        return Any(frame.data.cast<String>());
+      case kTVMFFIBytes:
+        return Any(Base64Decode(frame.data.cast<String>()));
+      case kTVMFFIDataType:
+        return Any(StringToDLDataType(frame.data.cast<String>()));
+      case kTVMFFIDevice:
+        return BuildDevice(frame);
+      case kTVMFFIShape:
+        return BuildShape(frame);
       case kTVMFFIBigInt: {
         const String digits = frame.data.cast<String>();
         return BigIntFromText(std::string_view(digits.data(), digits.size()));
@@ -427,9 +447,12 @@ class GraphReader : private JsonReader {
         const std::vector<Any> items = Children(frame);
         return Any(List<Any>(items.begin(), items.end()));
       }
-      case kTVMFFIMap: return BuildMapping<Map<Any, Any>>(frame);
-      case kTVMFFIDict: return BuildMapping<Dict<Any, Any>>(frame);
-      default: break;
+      case kTVMFFIMap:
+        return BuildMapping<Map<Any, Any>>(frame);
+      case kTVMFFIDict:
+        return BuildMapping<Dict<Any, Any>>(frame);
+      default:
+        break;
     }
     const AnyView hook = FromJsonHooks()[frame.type_index];
     if (hook.type_index() != kTVMFFINone) return hook.cast<Function>()(frame.data);
@@ -486,15 +509,14 @@ class GraphReader : private JsonReader {
       auto it = members.find(Any(FieldName(field)));
       if (it == members.end()) {
         if ((field->flags & kTVMFFIFieldFlagBitMaskHasDefault) == 0) {
-          TVM_FFI_THROW(TypeError) << "Required field `" << std::string(ToStringView(field->name))
-                                   << "` not set in type `"
-                                   << std::string(ToStringView(type->type_key)) << "`";
+          TVM_FFI_THROW(TypeError)
+              << "Required field `" << std::string(ToStringView(field->name))
+              << "` not set in type `" << std::string(ToStringView(type->type_key)) << "`";
         }
         reflection::SetFieldToDefault(field, address);
         return;
       }
-      Any content =
-          IsInline(field) ? Any((*it).second) : values_[frame.children[next_child++]];
+      Any content = IsInline(field) ? Any((*it).second) : values_[frame.children[next_child++]];
       if (field->field_static_type_index == kTVMFFIDataType) {
         content = Any(StringToDLDataType(content.cast<String>()));
       }

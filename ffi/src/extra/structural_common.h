@@ -52,13 +52,12 @@ class CallbackScope {
   /// Wraps `callback` so that it fails once the scope has ended.
   template <typename R, typename... A, typename F>
   Function Guard(F callback) const {
-    return Function::FromTyped(
-        [open = open_, callback = std::move(callback)](A... args) -> R {
-          if (!*open) {
-            TVM_FFI_THROW(RuntimeError) << "a hook's callback was used after the hook returned";
-          }
-          return callback(args...);
-        });
+    return Function::FromTyped([open = open_, callback = std::move(callback)](A... args) -> R {
+      if (!*open) {
+        TVM_FFI_THROW(RuntimeError) << "a hook's callback was used after the hook returned";
+      }
+      return callback(args...);
+    });
   }
 
  private:

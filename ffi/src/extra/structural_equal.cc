@@ -3,11 +3,10 @@
 /// Structural equality as an explicit stack machine: the depth of a value is bounded by memory
 /// only. Pairs of objects under comparison are assumed equal, which ends on cyclic values, and
 /// pairs found equal are not compared again.
-#include <tvm/ffi/extra/structural_equal.h>
-
 #include <tvm/ffi/container/shape.h>
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/error.h>
+#include <tvm/ffi/extra/structural_equal.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/registry.h>
 
@@ -125,13 +124,16 @@ class EqualityMachine {
     if (frame.next == 0) return std::nullopt;  // the value itself differs
     const size_t child = frame.next - 1;
     switch (frame.kind) {
-      case FrameKind::kSequence: return AccessStep::ArrayItem(static_cast<int64_t>(child));
-      case FrameKind::kMapping: return AccessStep::MapItem(frame.mapping->entries[child].first);
+      case FrameKind::kSequence:
+        return AccessStep::ArrayItem(static_cast<int64_t>(child));
+      case FrameKind::kMapping:
+        return AccessStep::MapItem(frame.mapping->entries[child].first);
       case FrameKind::kObject:
         if (child >= frame.fields->size()) return std::nullopt;
-        return AccessStep::Attr(String(std::string(
-            reflection::internal::ToStringView((*frame.fields)[child]->name))));
-      default: return std::nullopt;
+        return AccessStep::Attr(
+            String(std::string(reflection::internal::ToStringView((*frame.fields)[child]->name))));
+      default:
+        return std::nullopt;
     }
   }
 
@@ -143,18 +145,25 @@ class EqualityMachine {
     const TVMFFIAny& right = RawAny(rhs);
     switch (type_index) {
       case kTVMFFIStr:
-      case kTVMFFIBytes: return TextOf(left) == TextOf(right);
+      case kTVMFFIBytes:
+        return TextOf(left) == TextOf(right);
       case kTVMFFIFloat:
         return left.v_uint64 == right.v_uint64 ||
                (std::isnan(left.v_float64) && std::isnan(right.v_float64));
-      case kTVMFFIShape: return EqualShapes(left.v_obj, right.v_obj);
-      case kTVMFFITensor: return EqualTensors(left.v_obj, right.v_obj);
-      case kTVMFFIBigInt: return AnyEqual()(lhs, rhs);
+      case kTVMFFIShape:
+        return EqualShapes(left.v_obj, right.v_obj);
+      case kTVMFFITensor:
+        return EqualTensors(left.v_obj, right.v_obj);
+      case kTVMFFIBigInt:
+        return AnyEqual()(lhs, rhs);
       case kTVMFFIArray:
-      case kTVMFFIList: return BeginSequence(lhs, rhs);
+      case kTVMFFIList:
+        return BeginSequence(lhs, rhs);
       case kTVMFFIMap:
-      case kTVMFFIDict: return BeginMapping(lhs, rhs);
-      default: break;
+      case kTVMFFIDict:
+        return BeginMapping(lhs, rhs);
+      default:
+        break;
     }
     if (type_index < kTVMFFIStaticObjectBegin) return left.v_uint64 == right.v_uint64;
     return BeginObject(lhs, rhs);
@@ -181,8 +190,7 @@ class EqualityMachine {
   }
 
   bool BeginSequence(const Any& lhs, const Any& rhs) {
-    if (!want_path_ &&
-        SequenceView(RawAny(lhs)).size() != SequenceView(RawAny(rhs)).size()) {
+    if (!want_path_ && SequenceView(RawAny(lhs)).size() != SequenceView(RawAny(rhs)).size()) {
       return false;
     }
     if (IsSettled(lhs, rhs)) return true;
@@ -209,8 +217,8 @@ class EqualityMachine {
     const TVMFFISEqHashKind kind = RequireStructuralKind(type, "StructuralEqual");
     if (kind == kTVMFFISEqHashKindUniqueInstance) return left == right;
     if (kind == kTVMFFISEqHashKindConstTreeNode && left == right) return true;
-    if (kind == kTVMFFISEqHashKindFreeVar && region_ == kTVMFFIDefRegionKindNone &&
-        left != right && !want_path_) {
+    if (kind == kTVMFFISEqHashKindFreeVar && region_ == kTVMFFIDefRegionKindNone && left != right &&
+        !want_path_) {
       return false;  // uses of different variables; their fields only matter for the path
     }
     if (IsSettled(lhs, rhs)) return true;
@@ -248,10 +256,14 @@ class EqualityMachine {
     Frame& frame = stack_.back();
     region_ = frame.region;
     switch (frame.kind) {
-      case FrameKind::kSequence: return AdvanceSequence(&frame);
-      case FrameKind::kMapping: return AdvanceMapping(&frame);
-      case FrameKind::kObject: return AdvanceObject(&frame);
-      case FrameKind::kHook: break;
+      case FrameKind::kSequence:
+        return AdvanceSequence(&frame);
+      case FrameKind::kMapping:
+        return AdvanceMapping(&frame);
+      case FrameKind::kObject:
+        return AdvanceObject(&frame);
+      case FrameKind::kHook:
+        break;
     }
     Pop();
     return true;
@@ -384,8 +396,8 @@ class EqualityMachine {
     CallbackScope scope;
     Function callback = scope.Guard<bool, AnyView, AnyView, AnyView, AnyView>(
         [this, child_region, base](AnyView left, AnyView right, AnyView region_arg, AnyView field) {
-          return CompareInHook(left, right, EnterRegion(child_region, RegionFromArgument(region_arg)),
-                               field, base);
+          return CompareInHook(
+              left, right, EnterRegion(child_region, RegionFromArgument(region_arg)), field, base);
         });
     const bool equal = hook.cast<Function>()(lhs, rhs, callback).cast<bool>();
     region_ = region;

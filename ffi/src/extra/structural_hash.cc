@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// Structural hash as an explicit stack machine; agrees with structural_equal.cc.
-#include <tvm/ffi/extra/structural_hash.h>
-
 #include <tvm/ffi/container/shape.h>
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/error.h>
+#include <tvm/ffi/extra/structural_hash.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/registry.h>
 
@@ -82,19 +81,30 @@ class HashMachine {
   bool Begin(const Any& value, uint64_t* result) {
     const TVMFFIAny& raw = RawAny(value);
     switch (raw.type_index) {
-      case kTVMFFIFloat: *result = HashFloat(raw); return true;
+      case kTVMFFIFloat:
+        *result = HashFloat(raw);
+        return true;
       case kTVMFFISmallStr:
-      case kTVMFFIStr: *result = CombineHash(kTVMFFIStr, HashBytes(TextOf(raw))); return true;
+      case kTVMFFIStr:
+        *result = CombineHash(kTVMFFIStr, HashBytes(TextOf(raw)));
+        return true;
       case kTVMFFISmallBytes:
-      case kTVMFFIBytes: *result = CombineHash(kTVMFFIBytes, HashBytes(TextOf(raw))); return true;
-      case kTVMFFIShape: *result = HashShape(raw.v_obj); return true;
-      case kTVMFFITensor: *result = HashTensor(raw.v_obj); return true;
+      case kTVMFFIBytes:
+        *result = CombineHash(kTVMFFIBytes, HashBytes(TextOf(raw)));
+        return true;
+      case kTVMFFIShape:
+        *result = HashShape(raw.v_obj);
+        return true;
+      case kTVMFFITensor:
+        *result = HashTensor(raw.v_obj);
+        return true;
       case kTVMFFIBigInt: {
         const TVMFFIByteArray words = TVMFFIBigIntGetContentByteArray(&raw);
         *result = CombineHash(kTVMFFIBigInt, HashBytes({words.data, words.size}));
         return true;
       }
-      default: break;
+      default:
+        break;
     }
     if (raw.type_index < kTVMFFIStaticObjectBegin) {
       *result = CombineHash(static_cast<uint64_t>(raw.type_index), raw.v_uint64);
@@ -328,7 +338,8 @@ class HashMachine {
         [this, child_region](AnyView child, AnyView seed, AnyView region_arg) {
           region_ = EnterRegion(child_region, RegionFromArgument(region_arg));
           const uint64_t hash = Run(Any(child));
-          return static_cast<int64_t>(CombineHash(static_cast<uint64_t>(seed.cast<int64_t>()), hash));
+          return static_cast<int64_t>(
+              CombineHash(static_cast<uint64_t>(seed.cast<int64_t>()), hash));
         });
     const int64_t hash =
         hook.cast<Function>()(value, static_cast<int64_t>(init), callback).cast<int64_t>();

@@ -4,14 +4,13 @@
 ///
 /// An object that may be changed in place is always passed as a view of the reference that owns
 /// it: an extra reference would make it look shared.
-#include <tvm/ffi/extra/structural_mutate.h>
-
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/container/tuple.h>
 #include <tvm/ffi/error.h>
+#include <tvm/ffi/extra/structural_mutate.h>
 #include <tvm/ffi/extra/visit_error_context.h>
 #include <tvm/ffi/reflection/registry.h>
 
@@ -55,7 +54,9 @@ Any Normalized(Any result, AnyView value) {
 class DefaultMutation {
  public:
   DefaultMutation(StructuralMutatorObj* mutator, AnyView value, InplaceMode mode)
-      : mutator_(mutator), value_(value), in_place_(mode == InplaceMode::kAllow && IsUnique(value)) {}
+      : mutator_(mutator),
+        value_(value),
+        in_place_(mode == InplaceMode::kAllow && IsUnique(value)) {}
 
   Any Run() {
     if (value_.type_index() < kTVMFFIStaticObjectBegin) return Any(Unchanged{});
@@ -85,11 +86,16 @@ class DefaultMutation {
       return Normalized(*std::move(result), value_);
     }
     switch (type->type_index) {
-      case kTVMFFIArray: return Sequence<Array<Any>>();
-      case kTVMFFIList: return Sequence<List<Any>>();
-      case kTVMFFIMap: return Mapping<Map<Any, Any>>();
-      case kTVMFFIDict: return Mapping<Dict<Any, Any>>();
-      default: return Fields(type, kind);
+      case kTVMFFIArray:
+        return Sequence<Array<Any>>();
+      case kTVMFFIList:
+        return Sequence<List<Any>>();
+      case kTVMFFIMap:
+        return Mapping<Map<Any, Any>>();
+      case kTVMFFIDict:
+        return Mapping<Dict<Any, Any>>();
+      default:
+        return Fields(type, kind);
     }
   }
 
@@ -199,8 +205,7 @@ class DefaultMutation {
                                << reflection::TypeKeyOf(value_.type_index()) << "`";
     }
     Any copy = copier.cast<Function>()(value_);
-    if (copy.type_index() != value_.type_index() ||
-        RawAny(copy).v_obj == RawAny(value_).v_obj) {
+    if (copy.type_index() != value_.type_index() || RawAny(copy).v_obj == RawAny(value_).v_obj) {
       TVM_FFI_THROW(TypeError) << "Shallow copy callback must return a distinct object with the "
                                   "same type as its input";
     }

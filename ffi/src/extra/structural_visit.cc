@@ -3,11 +3,10 @@
 /// Default descent, walks, visits and their global functions.
 ///
 /// The callbacks own the recursion, so it runs on the C stack; its depth is limited.
-#include <tvm/ffi/extra/structural_visit.h>
-
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/tuple.h>
 #include <tvm/ffi/error.h>
+#include <tvm/ffi/extra/structural_visit.h>
 #include <tvm/ffi/extra/visit_error_context.h>
 #include <tvm/ffi/reflection/registry.h>
 

@@ -25,9 +25,12 @@ namespace ffi {
 /// Type index that does not distinguish inline from heap strings.
 inline int32_t CanonicalTypeIndex(int32_t type_index) {
   switch (type_index) {
-    case kTVMFFISmallStr: return kTVMFFIStr;
-    case kTVMFFISmallBytes: return kTVMFFIBytes;
-    default: return type_index;
+    case kTVMFFISmallStr:
+      return kTVMFFIStr;
+    case kTVMFFISmallBytes:
+      return kTVMFFIBytes;
+    default:
+      return type_index;
   }
 }
 

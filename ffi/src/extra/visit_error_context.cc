@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
 #include <tvm/ffi/extra/visit_error_context.h>
-
 #include <tvm/ffi/reflection/registry.h>
 
 #include <string>
@@ -127,14 +126,13 @@ void ExtendVisitErrorContext(const Error& error, const ObjectRef& object) {
   VisitErrorContext context;
   context->reverse_visit_pattern.push_back(object);
   if (cell->extra_context != nullptr) {
-    context->prev_error_context =
-        reflection::internal::AdoptAny([cell] {
-          TVMFFIAny raw{};
-          raw.type_index = TVMFFIObjectGetTypeIndex(cell->extra_context);
-          raw.v_obj = static_cast<TVMFFIObject*>(cell->extra_context);
-          return raw;
-        }())
-            .cast<ObjectRef>();
+    context->prev_error_context = reflection::internal::AdoptAny([cell] {
+                                    TVMFFIAny raw{};
+                                    raw.type_index = TVMFFIObjectGetTypeIndex(cell->extra_context);
+                                    raw.v_obj = static_cast<TVMFFIObject*>(cell->extra_context);
+                                    return raw;
+                                  }())
+                                      .cast<ObjectRef>();
   }
   cell->extra_context = detail::ObjectUnsafe::MoveObjectRefToTVMFFIObjectPtr(std::move(context));
 }

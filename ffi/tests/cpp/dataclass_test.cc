@@ -66,15 +66,18 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def_ro("hidden", &BoxObj::hidden, refl::repr(false), refl::compare(false));
   refl::ObjectDef<ModTenObj>().def_ro("value", &ModTenObj::value);
   refl::TypeAttrDef<ModTenObj>()
-      .def(type_attr::kRepr, [](const ModTenObj* self, const Function& repr) {
-        return String("#" + std::string(repr(self->value).cast<String>()));
-      })
-      .def(type_attr::kHash, [](const ModTenObj* self, const Function& hash) {
-        return hash(self->value % 10).cast<int64_t>();
-      })
-      .def(type_attr::kEq, [](const ModTenObj* a, const ModTenObj* b, const Function& equal) {
-        return equal(a->value % 10, b->value % 10).cast<bool>();
-      })
+      .def(type_attr::kRepr,
+           [](const ModTenObj* self, const Function& repr) {
+             return String("#" + std::string(repr(self->value).cast<String>()));
+           })
+      .def(type_attr::kHash,
+           [](const ModTenObj* self, const Function& hash) {
+             return hash(self->value % 10).cast<int64_t>();
+           })
+      .def(type_attr::kEq,
+           [](const ModTenObj* a, const ModTenObj* b, const Function& equal) {
+             return equal(a->value % 10, b->value % 10).cast<bool>();
+           })
       .def(type_attr::kCompare, [](const ModTenObj* a, const ModTenObj* b, const Function& order) {
         return order(a->value % 10, b->value % 10).cast<int64_t>();
       });

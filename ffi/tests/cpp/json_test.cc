@@ -59,7 +59,8 @@ TEST(JsonParse, Values) {
   EXPECT_TRUE(std::isnan(json::Parse("NaN").cast<double>()));
   EXPECT_EQ(json::Parse("-Infinity").cast<double>(), -std::numeric_limits<double>::infinity());
   EXPECT_EQ(json::Parse("1e-400").cast<double>(), 0.0);
-  EXPECT_EQ(json::Parse(R"("a\/\u00e9\ud83d\ude00\n")").cast<String>(), "a/\xc3\xa9\xf0\x9f\x98\x80\n");
+  EXPECT_EQ(json::Parse(R"("a\/\u00e9\ud83d\ude00\n")").cast<String>(),
+            "a/\xc3\xa9\xf0\x9f\x98\x80\n");
   json::Object object = json::Parse(R"({"b": [1, {}], "a": []})").cast<json::Object>();
   EXPECT_EQ((*object.begin()).first.cast<String>(), "b");  // order of the text
   EXPECT_EQ(object.at(Any(String("b"))).cast<json::Array>().size(), 2U);
@@ -134,12 +135,20 @@ TEST(JsonWrite, Text) {
 Any RoundTrip(const Any& value) { return FromJSONGraphString(ToJSONGraphString(value)); }
 
 TEST(JsonGraph, RoundTrips) {
-  const std::vector<Any> values = {
-      Any(nullptr), Any(true), Any(7), Any(1.5), Any(String("short")),
-      Any(String("a string that is long")), Any(Bytes(std::string("\x00\xff\x01", 3))),
-      Any(DLDevice{kDLCUDA, 1}), Any(DLDataType{kDLFloat, 16, 4}), Any(Shape({1, 2})),
-      Any(Array<Any>{1, "a", 1}), Any(List<Any>{1, List<Any>{}}), Any(Map<Any, Any>{{"k", 1}, {2, "v"}}),
-      Any(Dict<Any, Any>{{"k", 1}})};
+  const std::vector<Any> values = {Any(nullptr),
+                                   Any(true),
+                                   Any(7),
+                                   Any(1.5),
+                                   Any(String("short")),
+                                   Any(String("a string that is long")),
+                                   Any(Bytes(std::string("\x00\xff\x01", 3))),
+                                   Any(DLDevice{kDLCUDA, 1}),
+                                   Any(DLDataType{kDLFloat, 16, 4}),
+                                   Any(Shape({1, 2})),
+                                   Any(Array<Any>{1, "a", 1}),
+                                   Any(List<Any>{1, List<Any>{}}),
+                                   Any(Map<Any, Any>{{"k", 1}, {2, "v"}}),
+                                   Any(Dict<Any, Any>{{"k", 1}})};
   for (const Any& value : values) {
     EXPECT_TRUE(RecursiveEq(value, RoundTrip(value))) << ToJSONGraphString(value);
   }
@@ -173,10 +182,14 @@ TEST(JsonGraph, ObjectsKeepSharing) {
 
 TEST(JsonGraph, DamagedInputIsAnError) {
   const std::vector<std::string> cases = {
-      "[]", "{}", R"({"root_index":0})", R"({"root_index":5,"nodes":[]})",
+      "[]",
+      "{}",
+      R"({"root_index":0})",
+      R"({"root_index":5,"nodes":[]})",
       R"({"root_index":-1,"nodes":[{"type":"None"}]})",
       R"({"root_index":0,"nodes":[{"type":"no.such.type","data":1}]})",
-      R"({"root_index":0,"nodes":[{"data":1}]})", R"({"root_index":0,"nodes":[{"type":"int"}]})",
+      R"({"root_index":0,"nodes":[{"data":1}]})",
+      R"({"root_index":0,"nodes":[{"type":"int"}]})",
       R"({"root_index":0,"nodes":[{"type":"int","data":"a"}]})",
       R"({"root_index":0,"nodes":[{"type":"ffi.Array","data":[0]}]})",
       R"({"root_index":0,"nodes":[{"type":"ffi.Array","data":[1]},{"type":"ffi.Array","data":[0]}]})",

@@ -25,7 +25,8 @@ using namespace tvm::ffi;
 
 class TableModuleObj final : public ModuleObj {
  public:
-  explicit TableModuleObj(std::string name, int value = 0) : name_(std::move(name)), value_(value) {}
+  explicit TableModuleObj(std::string name, int value = 0)
+      : name_(std::move(name)), value_(value) {}
   const char* kind() const final { return "test_table"; }
   Optional<Function> GetFunction(const String& name) final {
     if (std::string(name) != name_) return std::nullopt;
@@ -53,7 +54,8 @@ std::string MessageOf(const std::function<void()>& action) {
 TEST(Module, LayoutMatchesTheAbi) {
   EXPECT_EQ(sizeof(ModuleObj), 8U + 40U);
   Module module = Table("f");
-  auto* header = reinterpret_cast<char*>(const_cast<Object*>(static_cast<const Object*>(module.get())));
+  auto* header =
+      reinterpret_cast<char*>(const_cast<Object*>(static_cast<const Object*>(module.get())));
   EXPECT_EQ(header - reinterpret_cast<char*>(const_cast<ModuleObj*>(module.get())), 8);
   EXPECT_EQ(reinterpret_cast<const char*>(&module->imports()) - header, 24);
 }
@@ -109,11 +111,13 @@ TEST(Module, GeneratedCodeLooksUpFromItsContext) {
 TEST(Module, LoadingReportsTheReason) {
   EXPECT_NE(MessageOf([] { Module::LoadFromFile("dir.d/name"); }).find("has no extension"),
             std::string::npos);
-  EXPECT_NE(MessageOf([] { Module::LoadFromFile("a.unknownext"); })
-                .find("ffi.Module.load_from_file.unknownext"),
+  EXPECT_NE(MessageOf([] {
+              Module::LoadFromFile("a.unknownext");
+            }).find("ffi.Module.load_from_file.unknownext"),
             std::string::npos);
-  EXPECT_NE(MessageOf([] { Module::LoadFromFile("/no/such/file.so"); })
-                .find("RuntimeError: Failed to load dynamic shared library /no/such/file.so"),
+  EXPECT_NE(MessageOf([] {
+              Module::LoadFromFile("/no/such/file.so");
+            }).find("RuntimeError: Failed to load dynamic shared library /no/such/file.so"),
             std::string::npos);
 }
 
@@ -219,7 +223,8 @@ TEST(LibraryBin, EveryTruncationIsAnErrorWithItsOffset) {
 
 TEST(LibraryBin, HostileLengthsAreErrors) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {BlobBuilder().Word(UINT64_MAX).bytes, "length of the import row bounds is 18446744073709551615"},
+      {BlobBuilder().Word(UINT64_MAX).bytes,
+       "length of the import row bounds is 18446744073709551615"},
       {BlobBuilder().Word(UINT64_MAX / 8 + 2).Word(0).bytes, "length of the import row bounds"},
       {BlobBuilder().Words({0, 1}).Words({1}).Text("a").Text("b").bytes, "expected less than 1"},
       {BlobBuilder().Words({0, 2}).Words({0}).Text("a").Text("b").bytes, "import row bound 1 is 2"},
@@ -241,7 +246,8 @@ TEST(LibraryBin, RandomDamageNeverCrashes) {
   const std::string good = GoodBlob();
   for (int round = 0; round < 20000; ++round) {
     std::string blob = good;
-    for (int edits = 0; edits < 3; ++edits) blob[random() % blob.size()] = static_cast<char>(random());
+    for (int edits = 0; edits < 3; ++edits)
+      blob[random() % blob.size()] = static_cast<char>(random());
     LibraryBin bin;
     std::string error;
     EXPECT_EQ(ParseLibraryBin(blob, &bin, &error), error.empty());

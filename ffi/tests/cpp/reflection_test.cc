@@ -80,7 +80,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def_ro("b", &PairObj::b)
       .def(refl::init<int64_t, int64_t>());
   refl::GlobalDef()
-      .def("test.refl.Half", [](double v) { return v / 2; }, "Half of a number.")
+      .def(
+          "test.refl.Half", [](double v) { return v / 2; }, "Half of a number.")
       .def_packed("test.refl.Count", [](PackedArgs args, Any* rv) { *rv = args.size(); })
       .def_method("test.refl.ShiftedX", &PointObj::ShiftedX);
 }
@@ -118,7 +119,7 @@ TEST(Reflection, OffsetCountsFromTheHeader) {
   EXPECT_EQ(refl::GetFieldInfo("test.refl.Virtual", "value")->offset, 24);
   auto object = make_object<VirtualObj>();
   EXPECT_EQ(refl::FieldGetter("test.refl.Virtual", "value")(object).cast<int64_t>(), 7);
-  EXPECT_EQ(TVMFFIGetTypeInfo(VirtualObj::RuntimeTypeIndex())->metadata->total_size, 32);
+  EXPECT_EQ(TVMFFIGetTypeInfo(VirtualObj::RuntimeTypeIndex())->metadata->total_size, 40);
 }
 
 TEST(Reflection, FieldInfoCarriesFlagsDocAndMetadata) {
@@ -151,14 +152,14 @@ TEST(Reflection, MethodsAndGlobals) {
 TEST(Reflection, DuplicatesAreRejected) {
   TVMFFIFieldInfo info = *refl::GetFieldInfo("test.refl.Point", "x");
   EXPECT_NE(MessageOf([&] {
-              TVM_FFI_CHECK_SAFE_CALL(
-                  TVMFFITypeRegisterField(PointObj::RuntimeTypeIndex(), &info));
+              TVM_FFI_CHECK_SAFE_CALL(TVMFFITypeRegisterField(PointObj::RuntimeTypeIndex(), &info));
             }).find("InternalError: Duplicate field name \"x\" in type \"test.refl.Point\""),
             std::string::npos);
   EXPECT_NE(MessageOf([] { refl::ObjectDef<PointObj>(); }).find("already registered"),
             std::string::npos);
-  EXPECT_NE(MessageOf([] { refl::TypeAttrDef<PointObj>().attr("test_refl_number", 1); })
-                .find("TypeAttr `test_refl_number` is already registered for type index"),
+  EXPECT_NE(MessageOf([] {
+              refl::TypeAttrDef<PointObj>().attr("test_refl_number", 1);
+            }).find("TypeAttr `test_refl_number` is already registered for type index"),
             std::string::npos);
 }
 

@@ -83,7 +83,9 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   refl::ObjectDef<DagObj>().def_ro("value", &DagObj::value).def_ro("next", &DagObj::next);
   refl::ObjectDef<UniqueObj>().def_ro("value", &UniqueObj::value);
   refl::ObjectDef<PlainObj>().def_ro("x", &PlainObj::x);
-  refl::ObjectDef<HookedObj>().def_ro("first", &HookedObj::first).def_ro("second", &HookedObj::second);
+  refl::ObjectDef<HookedObj>()
+      .def_ro("first", &HookedObj::first)
+      .def_ro("second", &HookedObj::second);
   refl::TypeAttrDef<HookedObj>()
       .def(type_attr::kSEqual,
            [](const HookedObj* a, const HookedObj* b, const Function& compare) {
@@ -181,7 +183,8 @@ TEST(Structural, DefinedVariablesAreRenamedConsistently) {
 TEST(Structural, MapKeysFollowTheRenaming) {
   Any x = Var("x");
   Any y = Var("y");
-  ExpectEqual(Func(Array<Any>{x}, Map<Any, Any>{{x, 1}}), Func(Array<Any>{y}, Map<Any, Any>{{y, 1}}));
+  ExpectEqual(Func(Array<Any>{x}, Map<Any, Any>{{x, 1}}),
+              Func(Array<Any>{y}, Map<Any, Any>{{y, 1}}));
 }
 
 TEST(Structural, DagNodesKeepSharing) {
@@ -227,7 +230,8 @@ TEST(Structural, Hooks) {
     return Any(ObjectRef(hooked));
   };
   ExpectEqual(make(1, 2), make(1, 2));
-  ExpectDifferent(Array<Any>{make(1, 2)}, Array<Any>{make(3, 4)}, "<root>[0].second, <root>[0].second");
+  ExpectDifferent(Array<Any>{make(1, 2)}, Array<Any>{make(3, 4)},
+                  "<root>[0].second, <root>[0].second");
 }
 
 TEST(Structural, SharedTreesTakeLinearTime) {

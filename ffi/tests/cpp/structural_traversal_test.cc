@@ -34,7 +34,6 @@ class LetObj : public Object {
   Any body;
   Any span;  // ignored
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
-  static constexpr bool _type_mutable = true;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.t.Let", LetObj, Object);
 };
 
@@ -110,10 +109,9 @@ TEST(StructuralWalk, SkipAndInterrupt) {
 
 TEST(StructuralWalk, Regions) {
   std::vector<std::pair<int64_t, int>> seen;
-  StructuralWalk<WalkOrder::kPreOrder>(Let(Var(1), Array<Any>{Var(2)}, Var(3)),
-                                       [&](int64_t id, TVMFFIDefRegionKind kind) {
-                                         seen.emplace_back(id, kind);
-                                       });
+  StructuralWalk<WalkOrder::kPreOrder>(
+      Let(Var(1), Array<Any>{Var(2)}, Var(3)),
+      [&](int64_t id, TVMFFIDefRegionKind kind) { seen.emplace_back(id, kind); });
   // A field of a variable in a Simple region is a use; a Pattern region covers everything.
   EXPECT_EQ(seen, (std::vector<std::pair<int64_t, int>>{{1, 0}, {2, 1}, {3, 0}}));
 }
@@ -241,17 +239,15 @@ TEST(StructuralMap, PreOrderDescendsIntoTheReplacement) {
 }
 
 TEST(StructuralMutate, CallbackResultsAreFinal) {
-  Any result = StructuralMutate(
-      Array<Any>{1, Array<Any>{2}},
-      [](const Array<Any>& array, StructuralMutatorObj* mutator) -> Any {
-        if (array.size() == 1) return String("inner");
-        return mutator->DefaultMutate(array).ValueOrUnchanged(array);
-      });
+  Any result = StructuralMutate(Array<Any>{1, Array<Any>{2}},
+                                [](const Array<Any>& array, StructuralMutatorObj* mutator) -> Any {
+                                  if (array.size() == 1) return String("inner");
+                                  return mutator->DefaultMutate(array).ValueOrUnchanged(array);
+                                });
   EXPECT_EQ(Repr(result), "(1, \"inner\")");
   Expected<Any> failed = StructuralMutateExpected(
-      Array<Any>{1}, [](int64_t, StructuralMutatorObj*) -> Any {
-        TVM_FFI_THROW(ValueError) << "no";
-      });
+      Array<Any>{1},
+      [](int64_t, StructuralMutatorObj*) -> Any { TVM_FFI_THROW(ValueError) << "no"; });
   ASSERT_TRUE(failed.is_err());
   EXPECT_EQ(std::string(failed.error().kind()), "ValueError");
 }

@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The OpenTVM authors
 """Tensor, dtype, Device, streams, modules, library lookup."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -29,7 +30,7 @@ def test_tensor_shares_memory():
     assert view[1, 2] == 42
     with pytest.raises(IndexError, match="Dimension 5 out of range"):
         tensor.size(5)
-    assert repr(tensor) == "int32[2, 3]@cpu:0"
+    assert core.Tensor.__repr__(tensor) == "int32[2, 3]@cpu:0"
 
 
 @pytest.mark.parametrize("version", [None, (0, 8), (1, 0), (1, 3)])
@@ -184,5 +185,8 @@ def test_import_is_light():
         "import sys, tvm_ffi;"
         "print([m for m in ('numpy', 'torch', 'json', 'typing', 'inspect') if m in sys.modules])"
     )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True
+    )
     assert out.stdout.strip() == "[]"

@@ -109,11 +109,11 @@ TVM_DLL ffi::Array<IntSet> UnionRegionLowerBound(const ffi::Array<ffi::Array<Int
 /// Region touched while the variables run over their domains under a predicate. Strict: exact, or
 /// nullopt; lower: contained in what is touched, or nullopt; upper: covers what is touched.
 TVM_DLL ffi::Optional<ffi::Array<IntSet>> EstimateRegionStrictBound(
-    const ffi::Array<Range>& region, const ffi::Map<Var, Range>& var_dom,
-    const PrimExpr& predicate, const Analyzer& analyzer);
+    const ffi::Array<Range>& region, const ffi::Map<Var, Range>& var_dom, const PrimExpr& predicate,
+    const Analyzer& analyzer);
 TVM_DLL ffi::Optional<ffi::Array<IntSet>> EstimateRegionLowerBound(
-    const ffi::Array<Range>& region, const ffi::Map<Var, Range>& var_dom,
-    const PrimExpr& predicate, const Analyzer& analyzer);
+    const ffi::Array<Range>& region, const ffi::Map<Var, Range>& var_dom, const PrimExpr& predicate,
+    const Analyzer& analyzer);
 TVM_DLL ffi::Array<IntSet> EstimateRegionUpperBound(const ffi::Array<Range>& region,
                                                     const ffi::Map<Var, Range>& var_dom,
                                                     const PrimExpr& predicate,

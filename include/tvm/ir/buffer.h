@@ -34,10 +34,10 @@ class BufferType : public Type {
  public:
   /// data_alignment <= 0 takes the default of 64 bytes, offset_factor <= 0 takes 1; a null
   /// elem_offset is 0 in the index dtype of the shape.
-  TVM_DLL BufferType(DataType dtype, ffi::Array<PrimExpr> shape,
-                     ffi::Array<PrimExpr> strides = {}, PrimExpr elem_offset = PrimExpr(),
-                     ffi::String storage_scope = "global", int data_alignment = 0,
-                     int offset_factor = 0, ffi::Optional<ffi::ObjectRef> layout = std::nullopt,
+  TVM_DLL BufferType(DataType dtype, ffi::Array<PrimExpr> shape, ffi::Array<PrimExpr> strides = {},
+                     PrimExpr elem_offset = PrimExpr(), ffi::String storage_scope = "global",
+                     int data_alignment = 0, int offset_factor = 0,
+                     ffi::Optional<ffi::ObjectRef> layout = std::nullopt,
                      ffi::Array<PrimExpr> allocated_addr = {}, Span span = Span());
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(BufferType, Type, BufferTypeNode);
   TVM_DEFINE_OBJECT_REF_COW_METHOD(BufferTypeNode);

@@ -13,15 +13,14 @@
 
 /// Adds `NodeType* CopyOnWrite()` to a reference class: the node is cloned first unless this
 /// reference is the only owner, so that a write is never seen through another reference.
-#define TVM_DEFINE_OBJECT_REF_COW_METHOD(NodeType)                              \
-  NodeType* CopyOnWrite() {                                                     \
-    TVM_FFI_ICHECK(data_ != nullptr) << "CopyOnWrite on a null reference";      \
-    if (!data_.unique()) {                                                      \
-      auto copy = ::tvm::ffi::make_object<NodeType>(                            \
-          *static_cast<const NodeType*>(data_.get()));                          \
-      data_ = ::tvm::ffi::ObjectPtr<::tvm::ffi::Object>(std::move(copy));       \
-    }                                                                           \
-    return static_cast<NodeType*>(data_.get());                                 \
+#define TVM_DEFINE_OBJECT_REF_COW_METHOD(NodeType)                                               \
+  NodeType* CopyOnWrite() {                                                                      \
+    TVM_FFI_ICHECK(data_ != nullptr) << "CopyOnWrite on a null reference";                       \
+    if (!data_.unique()) {                                                                       \
+      auto copy = ::tvm::ffi::make_object<NodeType>(*static_cast<const NodeType*>(data_.get())); \
+      data_ = ::tvm::ffi::ObjectPtr<::tvm::ffi::Object>(std::move(copy));                        \
+    }                                                                                            \
+    return static_cast<NodeType*>(data_.get());                                                  \
   }
 
 namespace tvm {

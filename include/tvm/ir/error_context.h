@@ -20,9 +20,6 @@ TVM_DLL void SetErrorLocationRenderer(ErrorLocationRenderer renderer);
 TVM_DLL ffi::Error EnrichPassErrorWithContext(const ffi::Error& error, const IRModule& mod,
                                               const ffi::String& pass_name);
 
-/// Returns `error` with `node` appended to the visit context: called while unwinding, innermost
-/// node first.
-TVM_DLL ffi::Error AppendVisitContext(const ffi::Error& error, const ffi::ObjectRef& node);
-
+/// Visitors add the place with the macros of <tvm/ffi/extra/visit_error_context.h>.
 }  // namespace tvm
 #endif  // TVM_IR_ERROR_CONTEXT_H_

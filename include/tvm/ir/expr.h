@@ -21,8 +21,8 @@
 #include <utility>
 
 /// Members of a reference class below PrimExpr whose node type alone decides membership.
-#define TVM_IR_DEFINE_PRIM_REF_METHODS(Ref, Parent, Node)         \
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Ref, Parent, Node);  \
+#define TVM_IR_DEFINE_PRIM_REF_METHODS(Ref, Parent, Node)        \
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Ref, Parent, Node); \
   static constexpr bool _type_container_is_exact = true
 
 namespace tvm {
@@ -90,7 +90,7 @@ class PrimExpr : public Expr {
   template <typename T, typename = std::enable_if_t<std::is_integral_v<T>>>
   PrimExpr(T value) : Expr(FromInt(value)) {}  // NOLINT(*)
   /// Literal of dtype float32.
-  PrimExpr(float value) : Expr(FromFloat(value)) {}  // NOLINT(*)
+  PrimExpr(float value) : Expr(FromFloat(value)) {}   // NOLINT(*)
   PrimExpr(double value) : Expr(FromFloat(value)) {}  // NOLINT(*)
 
   /// dtype of the value.

@@ -27,15 +27,17 @@ TVM_DLL void CheckStackDepth();
 template <typename FType>
 class ExprFunctor;
 
-#define TVM_IR_FOR_EACH_SCALAR_NODE(X)                                                          \
-  X(VarNode) X(GlobalVarNode) X(OpNode) X(CallNode) X(IntImmNode) X(FloatImmNode)               \
-  X(tirx::StringImmNode) X(tirx::CastNode) X(tirx::AddNode) X(tirx::SubNode) X(tirx::MulNode)   \
-  X(tirx::DivNode) X(tirx::ModNode) X(tirx::FloorDivNode) X(tirx::FloorModNode)                 \
-  X(tirx::MinNode) X(tirx::MaxNode) X(tirx::EQNode) X(tirx::NENode) X(tirx::LTNode)             \
-  X(tirx::LENode) X(tirx::GTNode) X(tirx::GENode) X(tirx::AndNode) X(tirx::OrNode)              \
-  X(tirx::NotNode) X(tirx::SelectNode) X(tirx::RampNode) X(tirx::BroadcastNode)                 \
-  X(tirx::LetNode) X(tirx::ShuffleNode) X(tirx::ReduceNode) X(tirx::BufferLoadNode)             \
-  X(tirx::ProducerLoadNode)
+#define TVM_IR_FOR_EACH_SCALAR_NODE(X)                                                         \
+  X(VarNode)                                                                                   \
+  X(GlobalVarNode) X(OpNode) X(CallNode) X(IntImmNode) X(FloatImmNode) X(tirx::StringImmNode)  \
+      X(tirx::CastNode) X(tirx::AddNode) X(tirx::SubNode) X(tirx::MulNode) X(tirx::DivNode)    \
+          X(tirx::ModNode) X(tirx::FloorDivNode) X(tirx::FloorModNode) X(tirx::MinNode)        \
+              X(tirx::MaxNode) X(tirx::EQNode) X(tirx::NENode) X(tirx::LTNode) X(tirx::LENode) \
+                  X(tirx::GTNode) X(tirx::GENode) X(tirx::AndNode) X(tirx::OrNode)             \
+                      X(tirx::NotNode) X(tirx::SelectNode) X(tirx::RampNode)                   \
+                          X(tirx::BroadcastNode) X(tirx::LetNode) X(tirx::ShuffleNode)         \
+                              X(tirx::ReduceNode) X(tirx::BufferLoadNode)                      \
+                                  X(tirx::ProducerLoadNode)
 
 template <typename R, typename... Args>
 class ExprFunctor<R(const Expr&, Args...)> {
@@ -53,10 +55,8 @@ class ExprFunctor<R(const Expr&, Args...)> {
     return VisitExprFallback_(expr, args...);
   }
 
-#define TVM_IR_DECLARE_VISIT_(Node)                          \
-  virtual R VisitExpr_(const Node* node, Args... args) {     \
-    return VisitExprDefault_(node, args...);                 \
-  }
+#define TVM_IR_DECLARE_VISIT_(Node) \
+  virtual R VisitExpr_(const Node* node, Args... args) { return VisitExprDefault_(node, args...); }
   TVM_IR_FOR_EACH_SCALAR_NODE(TVM_IR_DECLARE_VISIT_)
 #undef TVM_IR_DECLARE_VISIT_
 
@@ -76,13 +76,13 @@ class ExprFunctor<R(const Expr&, Args...)> {
   static const std::vector<Entry>& Table() {
     static const std::vector<Entry> table = [] {
       std::vector<Entry> entries;
-#define TVM_IR_SET_ENTRY_(Node)                                                        \
-  {                                                                                    \
-    size_t index = Node::RuntimeTypeIndex();                                           \
-    if (entries.size() <= index) entries.resize(index + 1, nullptr);                   \
-    entries[index] = [](ExprFunctor* self, const ExprNode* node, Args... args) -> R {  \
-      return self->VisitExpr_(static_cast<const Node*>(node), args...);                \
-    };                                                                                 \
+#define TVM_IR_SET_ENTRY_(Node)                                                       \
+  {                                                                                   \
+    size_t index = Node::RuntimeTypeIndex();                                          \
+    if (entries.size() <= index) entries.resize(index + 1, nullptr);                  \
+    entries[index] = [](ExprFunctor* self, const ExprNode* node, Args... args) -> R { \
+      return self->VisitExpr_(static_cast<const Node*>(node), args...);               \
+    };                                                                                \
   }
       TVM_IR_FOR_EACH_SCALAR_NODE(TVM_IR_SET_ENTRY_)
 #undef TVM_IR_SET_ENTRY_

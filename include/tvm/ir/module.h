@@ -87,6 +87,10 @@ TVM_DLL IRModule WithAttr(IRModule mod, const ffi::String& key, ffi::Any value);
 TVM_DLL IRModule WithAttrs(IRModule mod, const ffi::Map<ffi::String, ffi::Any>& values);
 TVM_DLL IRModule WithoutAttr(IRModule mod, const ffi::String& key);
 
+/// A module whose functions go by other variables, uses inside the functions included.
+TVM_DLL IRModule ReplaceGlobalVars(const IRModule& mod,
+                                   const ffi::Map<GlobalVar, GlobalVar>& replacements);
+
 /// Graph JSON of any object, with the version in its metadata; and its inverse, which upgrades
 /// names of older releases. ValueError for malformed or pre-graph text.
 TVM_DLL ffi::String SaveJSON(const ffi::Any& value);

@@ -157,7 +157,7 @@ class OpRegEntry {
 
 #define TVM_IR_CONCAT_INNER_(a, b) a##b
 #define TVM_IR_CONCAT_(a, b) TVM_IR_CONCAT_INNER_(a, b)
-#define TVM_REGISTER_OP(OpName)                                                        \
+#define TVM_REGISTER_OP(OpName)                                                         \
   [[maybe_unused]] static ::tvm::OpRegEntry& TVM_IR_CONCAT_(tvm_op_reg_, __COUNTER__) = \
       ::tvm::OpRegEntry::RegisterOrGet(OpName)
 

@@ -43,9 +43,7 @@ class CastNode : public ExprNode {
  public:
   PrimExpr value;
 
-  ~CastNode() {
-    ReleaseDeep(&value);
-  }
+  ~CastNode() { ReleaseDeep(&value); }
   static void RegisterReflection();
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tirx.Cast", CastNode, ExprNode);
 };
@@ -69,18 +67,18 @@ class BinaryOpNode : public ExprNode {
   }
 };
 
-#define TVM_IR_DECLARE_BINARY(Name)                                               \
-  class Name##Node : public BinaryOpNode {                                        \
-   public:                                                                        \
-    static void RegisterReflection();                                             \
-    TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tirx." #Name, Name##Node, ExprNode);       \
-  };                                                                              \
-  class Name : public PrimExpr {                                                  \
-   public:                                                                        \
-    /** Both operands must have the same dtype (TypeError). */                    \
-    TVM_DLL Name(PrimExpr a, PrimExpr b, Span span = Span());                     \
-    TVM_IR_DEFINE_PRIM_REF_METHODS(Name, PrimExpr, Name##Node);       \
-    TVM_DEFINE_OBJECT_REF_COW_METHOD(Name##Node);                                 \
+#define TVM_IR_DECLARE_BINARY(Name)                                         \
+  class Name##Node : public BinaryOpNode {                                  \
+   public:                                                                  \
+    static void RegisterReflection();                                       \
+    TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tirx." #Name, Name##Node, ExprNode); \
+  };                                                                        \
+  class Name : public PrimExpr {                                            \
+   public:                                                                  \
+    /** Both operands must have the same dtype (TypeError). */              \
+    TVM_DLL Name(PrimExpr a, PrimExpr b, Span span = Span());               \
+    TVM_IR_DEFINE_PRIM_REF_METHODS(Name, PrimExpr, Name##Node);             \
+    TVM_DEFINE_OBJECT_REF_COW_METHOD(Name##Node);                           \
   }
 
 TVM_IR_DECLARE_BINARY(Add);
@@ -110,9 +108,7 @@ class NotNode : public ExprNode {
  public:
   PrimExpr a;
 
-  ~NotNode() {
-    ReleaseDeep(&a);
-  }
+  ~NotNode() { ReleaseDeep(&a); }
   static void RegisterReflection();
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tirx.Not", NotNode, ExprNode);
 };
@@ -142,8 +138,7 @@ class SelectNode : public ExprNode {
 
 class Select : public PrimExpr {
  public:
-  TVM_DLL Select(PrimExpr condition, PrimExpr true_value, PrimExpr false_value,
-                 Span span = Span());
+  TVM_DLL Select(PrimExpr condition, PrimExpr true_value, PrimExpr false_value, Span span = Span());
   TVM_IR_DEFINE_PRIM_REF_METHODS(Select, PrimExpr, SelectNode);
   TVM_DEFINE_OBJECT_REF_COW_METHOD(SelectNode);
 };
@@ -175,9 +170,7 @@ class BroadcastNode : public ExprNode {
   PrimExpr value;
   PrimExpr lanes;
 
-  ~BroadcastNode() {
-    ReleaseDeep(&value);
-  }
+  ~BroadcastNode() { ReleaseDeep(&value); }
   static void RegisterReflection();
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tirx.Broadcast", BroadcastNode, ExprNode);
 };

@@ -82,9 +82,10 @@ TVM_DLL PrimExpr reinterpret(DataType dtype, Expr value, Span span = Span());
 
 // Functions of one value.
 #define TVM_IR_FOR_EACH_UNARY_MATH(X)                                                          \
-  X(exp) X(exp2) X(exp10) X(erf) X(tanh) X(sigmoid) X(sqrt) X(rsqrt) X(log) X(log2) X(log10)   \
-  X(log1p) X(tan) X(cos) X(cosh) X(sin) X(sinh) X(asin) X(acos) X(atan) X(acosh) X(asinh)      \
-  X(atanh) X(popcount) X(clz)
+  X(exp)                                                                                       \
+  X(exp2) X(exp10) X(erf) X(tanh) X(sigmoid) X(sqrt) X(rsqrt) X(log) X(log2) X(log10) X(log1p) \
+      X(tan) X(cos) X(cosh) X(sin) X(sinh) X(asin) X(acos) X(atan) X(acosh) X(asinh) X(atanh)  \
+          X(popcount) X(clz)
 #define TVM_IR_DECLARE_UNARY_MATH_(Name) TVM_DLL PrimExpr Name(PrimExpr x, Span span = Span());
 TVM_IR_FOR_EACH_UNARY_MATH(TVM_IR_DECLARE_UNARY_MATH_)
 #undef TVM_IR_DECLARE_UNARY_MATH_
@@ -177,14 +178,11 @@ inline PrimExpr foldl(F reduce, PrimExpr init, const ffi::Array<PrimExpr>& value
 }
 
 // Operators. Integer / and % need the rounding in their name: use truncdiv, floordiv, ...
-#define TVM_IR_DEFINE_OPERATOR_(Op, Func)                                \
-  inline PrimExpr operator Op(const PrimExpr& a, const PrimExpr& b) {    \
-    return Func(a, b);                                                   \
-  }
+#define TVM_IR_DEFINE_OPERATOR_(Op, Func) \
+  inline PrimExpr operator Op(const PrimExpr& a, const PrimExpr& b) { return Func(a, b); }
 TVM_IR_DEFINE_OPERATOR_(+, add)
 TVM_IR_DEFINE_OPERATOR_(-, sub)
 TVM_IR_DEFINE_OPERATOR_(*, mul)
-TVM_IR_DEFINE_OPERATOR_(<, less)
 TVM_IR_DEFINE_OPERATOR_(<=, less_equal)
 TVM_IR_DEFINE_OPERATOR_(>, greater)
 TVM_IR_DEFINE_OPERATOR_(>=, greater_equal)
@@ -196,14 +194,15 @@ TVM_IR_DEFINE_OPERATOR_(&, bitwise_and)
 TVM_IR_DEFINE_OPERATOR_(|, bitwise_or)
 TVM_IR_DEFINE_OPERATOR_(^, bitwise_xor)
 #undef TVM_IR_DEFINE_OPERATOR_
-// ObjectRef compares by identity; the overloads on Var keep == and != an expression there too.
-#define TVM_IR_DEFINE_EQUALITY_(Op, Func)                                                      \
-  inline PrimExpr operator Op(const PrimExpr& a, const PrimExpr& b) { return Func(a, b); }     \
-  inline PrimExpr operator Op(const Var& a, const PrimExpr& b) { return Func(a, b); }          \
-  inline PrimExpr operator Op(const PrimExpr& a, const Var& b) { return Func(a, b); }          \
+// ObjectRef compares by identity and address; the overloads on Var keep ==, != and < expressions.
+#define TVM_IR_DEFINE_EQUALITY_(Op, Func)                                                  \
+  inline PrimExpr operator Op(const PrimExpr& a, const PrimExpr& b) { return Func(a, b); } \
+  inline PrimExpr operator Op(const Var& a, const PrimExpr& b) { return Func(a, b); }      \
+  inline PrimExpr operator Op(const PrimExpr& a, const Var& b) { return Func(a, b); }      \
   inline PrimExpr operator Op(const Var& a, const Var& b) { return Func(a, b); }
 TVM_IR_DEFINE_EQUALITY_(==, equal)
 TVM_IR_DEFINE_EQUALITY_(!=, not_equal)
+TVM_IR_DEFINE_EQUALITY_(<, less)
 #undef TVM_IR_DEFINE_EQUALITY_
 inline PrimExpr operator-(const PrimExpr& a) { return neg(a); }
 inline PrimExpr operator!(const PrimExpr& a) { return logical_not(a); }

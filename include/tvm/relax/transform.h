@@ -38,8 +38,9 @@ TVM_DLL Pass SimplifyInference();
 TVM_DLL Pass PlanLayout(Target target);
 /// Groups of operators around anchors, each lowered to one PrimFunc, called by call_tir.
 TVM_DLL Pass LowerGroups(Target target);
+/// The loops of the kernel rules for all functions of blocks.
+TVM_DLL Pass DispatchKernels(Target target);
 
-TVM_DLL Pass RewriteDataflowReshape();
 TVM_DLL Pass CallTIRRewrite();
 TVM_DLL Pass StaticPlanBlockMemory();
 TVM_DLL Pass LowerAllocTensor();

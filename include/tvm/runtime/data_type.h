@@ -62,8 +62,7 @@ class DataType {
         << "a data type takes between 0 and 32767 lanes, got " << lanes;
   }
   /// Parses a name such as "float32x4".
-  explicit DataType(const std::string& name)
-      : data_(ffi::StringToDLDataType(ffi::String(name))) {}
+  explicit DataType(const std::string& name) : data_(ffi::StringToDLDataType(ffi::String(name))) {}
 
   constexpr int code() const { return data_.code; }
   constexpr int bits() const { return data_.bits; }
@@ -86,8 +85,7 @@ class DataType {
     return n;
   }
   int vscale_factor() const {
-    TVM_FFI_CHECK(is_scalable_vector(), InternalError)
-        << ToString() << " is not a scalable vector";
+    TVM_FFI_CHECK(is_scalable_vector(), InternalError) << ToString() << " is not a scalable vector";
     return -raw_lanes();
   }
   int get_lanes_or_vscale_factor() const {
@@ -99,9 +97,7 @@ class DataType {
   constexpr bool is_float() const { return code() == kFloat; }
   constexpr bool is_bfloat() const { return code() == kBFloat; }
   constexpr bool is_bool() const { return code() == kBool; }
-  constexpr bool is_predicate_dtype() const {
-    return is_bool() || (is_uint() && bits() == 1);
-  }
+  constexpr bool is_predicate_dtype() const { return is_bool() || (is_uint() && bits() == 1); }
   constexpr bool is_float16() const { return is_float() && bits() == 16; }
   constexpr bool is_bfloat16() const { return is_bfloat() && bits() == 16; }
   constexpr bool is_half() const { return is_float16(); }

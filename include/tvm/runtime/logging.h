@@ -64,9 +64,9 @@
 
 /// Raises an error with exactly the streamed message, without the text of the condition: for errors
 /// that the user is to read.
-#define TVM_REQUIRE(cond, ErrorKind)       \
-  if (__builtin_expect(!!(cond), 1)) {     \
-  } else /* NOLINT(*) */                   \
+#define TVM_REQUIRE(cond, ErrorKind)   \
+  if (__builtin_expect(!!(cond), 1)) { \
+  } else /* NOLINT(*) */               \
     TVM_FFI_THROW(ErrorKind)
 
 // ---- logs ------------------------------------------------------------------------------------
@@ -78,8 +78,7 @@
 
 #define LOG_DEBUG \
   ::tvm::runtime::detail::LogMessage(__FILE__, __LINE__, TVM_LOG_LEVEL_DEBUG).stream()
-#define LOG_INFO \
-  ::tvm::runtime::detail::LogMessage(__FILE__, __LINE__, TVM_LOG_LEVEL_INFO).stream()
+#define LOG_INFO ::tvm::runtime::detail::LogMessage(__FILE__, __LINE__, TVM_LOG_LEVEL_INFO).stream()
 #define LOG_WARNING \
   ::tvm::runtime::detail::LogMessage(__FILE__, __LINE__, TVM_LOG_LEVEL_WARNING).stream()
 #define LOG_ERROR \
@@ -100,7 +99,7 @@
 #define TVM_LOG_VLOG_ENABLED(level) ::tvm::runtime::detail::VerboseLoggingEnabled(__FILE__, level)
 #define TVM_LOG_CONCAT_(a, b) a##b
 #define TVM_LOG_CONCAT(a, b) TVM_LOG_CONCAT_(a, b)
-#define VLOG_CONTEXT                                                                   \
+#define VLOG_CONTEXT                                                                      \
   ::tvm::runtime::detail::ThreadLocalVLogContext TVM_LOG_CONCAT(vlog_context_, __LINE__); \
   TVM_LOG_CONCAT(vlog_context_, __LINE__).stream()
 #else
@@ -113,9 +112,12 @@
 #define DLOG(level) LOG_IF(level, TVM_LOG_DLOG_ENABLED)
 #define DLOG_IF(level, condition) LOG_IF(level, TVM_LOG_DLOG_ENABLED && (condition))
 /// Logs if TVM_LOG_DEBUG gives this file, or DEFAULT, at least this level.
-#define VLOG(level)               \
-  !TVM_LOG_VLOG_ENABLED(level) ? (void)0 : ::tvm::runtime::detail::LogVoidify() & \
-      ::tvm::runtime::detail::LogMessage(__FILE__, __LINE__, TVM_LOG_LEVEL_DEBUG, true).stream()
+#define VLOG(level)                                                                           \
+  !TVM_LOG_VLOG_ENABLED(level)                                                                \
+      ? (void)0                                                                               \
+      : ::tvm::runtime::detail::LogVoidify() &                                                \
+            ::tvm::runtime::detail::LogMessage(__FILE__, __LINE__, TVM_LOG_LEVEL_DEBUG, true) \
+                .stream()
 
 namespace tvm {
 namespace runtime {

@@ -31,8 +31,8 @@ class Tensor : public ffi::Tensor {
   Tensor() = default;
   explicit Tensor(ffi::ObjectPtr<ffi::TensorObj> data) : ffi::Tensor(std::move(data)) {}
   explicit Tensor(ffi::UnsafeInit tag) : ffi::Tensor(tag) {}
-  Tensor(ffi::Tensor&& other) : ffi::Tensor(std::move(other)) {}       // NOLINT(*)
-  Tensor(const ffi::Tensor& other) : ffi::Tensor(other) {}             // NOLINT(*)
+  Tensor(ffi::Tensor&& other) : ffi::Tensor(std::move(other)) {}  // NOLINT(*)
+  Tensor(const ffi::Tensor& other) : ffi::Tensor(other) {}        // NOLINT(*)
 
   ffi::ShapeView Shape() const { return this->shape(); }
   runtime::DataType DataType() const { return runtime::DataType(this->dtype()); }

@@ -36,8 +36,7 @@ class Timer : public ffi::ObjectRef {
 
 /// Function with f's arguments that returns Bytes of `repeat` doubles: seconds per call.
 TVM_RUNTIME_DLL ffi::Function WrapTimeEvaluator(ffi::Function f, Device dev, int number, int repeat,
-                                                int min_repeat_ms,
-                                                int limit_zero_time_iterations,
+                                                int min_repeat_ms, int limit_zero_time_iterations,
                                                 int cooldown_interval_ms, int repeats_to_cooldown,
                                                 int64_t cache_flush_bytes = 0,
                                                 ffi::Function f_preproc = nullptr);

@@ -22,9 +22,7 @@ TVM_DLL Pass LowerMatchBuffer();
 TVM_DLL Pass LowerOpaqueBlock();
 
 // On loops.
-TVM_DLL Pass LoopPartition();
 TVM_DLL Pass HoistIfThenElse();
-TVM_DLL Pass RenormalizeSplitPattern();
 TVM_DLL Pass RewriteUnsafeSelect();
 
 /// Everything between scheduled functions and code generation for a CPU: functions of blocks or of

@@ -59,8 +59,7 @@ class ByteWriter {
 /// Reads values from a span; each method returns false at the first byte that is missing.
 class ByteReader {
  public:
-  ByteReader(const void* data, size_t size)
-      : begin_(static_cast<const char*>(data)), size_(size) {}
+  ByteReader(const void* data, size_t size) : begin_(static_cast<const char*>(data)), size_(size) {}
   explicit ByteReader(std::string_view s) : ByteReader(s.data(), s.size()) {}
 
   size_t offset() const { return offset_; }

@@ -77,7 +77,8 @@ class Hasher128 : public BlockHasher<Hasher128, 64> {
     for (int i = 0; i < 4; ++i) {
       // The rotated old value keeps a zero product from erasing what came before.
       uint64_t old = lane_[i];
-      lane_[i] = Mix(old ^ w[2 * i] ^ kSalt[i], w[2 * i + 1] ^ kSalt[i + 1]) + (old << 23 | old >> 41);
+      lane_[i] =
+          Mix(old ^ w[2 * i] ^ kSalt[i], w[2 * i + 1] ^ kSalt[i + 1]) + (old << 23 | old >> 41);
     }
   }
   uint64_t lane_[4] = {kSalt[0], kSalt[1], kSalt[2], kSalt[3]};
@@ -133,8 +134,8 @@ class Sha256 : public BlockHasher<Sha256, 64> {
       uint32_t e = s[4], a = s[0];
       uint32_t t1 = s[7] + (Rotr(e, 6) ^ Rotr(e, 11) ^ Rotr(e, 25)) + ((e & s[5]) ^ (~e & s[6])) +
                     k[i] + w[i];
-      uint32_t t2 = (Rotr(a, 2) ^ Rotr(a, 13) ^ Rotr(a, 22)) +
-                    ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
+      uint32_t t2 =
+          (Rotr(a, 2) ^ Rotr(a, 13) ^ Rotr(a, 22)) + ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
       for (int j = 7; j > 0; --j) s[j] = s[j - 1];
       s[4] += t1;
       s[0] = t1 + t2;

@@ -53,7 +53,6 @@ TVM_DLL Pass BindTarget(Target target);
 TVM_DLL Pass AnnotateEntryFunc();
 TVM_DLL Pass SplitHostDevice();
 TVM_DLL Pass MakePackedAPI();
-TVM_DLL Pass InlinePrivateFunctions();
 
 // Cleanup and simplification.
 TVM_DLL Pass StmtSimplify();
@@ -70,13 +69,6 @@ TVM_DLL Pass FlattenBuffer();
 TVM_DLL Pass VectorizeLoop(bool enable_vectorize = true);
 TVM_DLL Pass UnrollLoop();
 TVM_DLL Pass StorageRewrite();
-TVM_DLL Pass PointerValueTypeRewrite();
-
-// Data types.
-TVM_DLL Pass BF16ComputeLegalize();
-TVM_DLL Pass BF16StorageLegalize();
-TVM_DLL Pass FP8ComputeLegalize(ffi::String promote_dtype = "float32");
-TVM_DLL Pass FP8StorageLegalize();
 
 // Host code.
 TVM_DLL Pass LowerTVMBuiltin();

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from tvm_ffi.core import _object_type_info
+
 from tvm.ir import IRModule
 from tvm.runtime import Executable
 from tvm.target import Target
@@ -22,16 +24,22 @@ def _as_module(mod) -> IRModule:
     return mod if isinstance(mod, IRModule) else IRModule.from_expr(mod)
 
 
-def compile(mod, target=None, *, relax_pipeline=None, tir_pipeline=None, params=None):
+def _has_relax(mod: IRModule) -> bool:
+    return any(
+        _object_type_info(func).type_key == "relax.expr.Function" for func in mod.functions.values()
+    )
+
+
+def compile(mod, target=None, *, relax_pipeline="default", tir_pipeline="default", params=None):
     """Compile a module to an executable.
 
     Args:
         mod: IRModule or one function. With Relax functions the result runs on the virtual machine.
         target: Target, or what makes one. Left out: the functions' own, the current one, or the
             CPU of this machine with all its features.
-        relax_pipeline: Name or pass of the Relax part; the default one if left out.
-        tir_pipeline: Name or pass of the kernels' part; that of the target if left out.
-        params: Name -> tensor, bound to parameters as constants.
+        relax_pipeline: Name of the Relax part's pipeline, or a pass.
+        tir_pipeline: Name of the kernels' pipeline.
+        params: Name -> tensor, bound to the parameters of ``main`` as constants.
 
     Returns:
         A :py:class:`tvm.runtime.vm.VMExecutable`, or a :py:class:`tvm.runtime.Executable` without
@@ -41,34 +49,36 @@ def compile(mod, target=None, *, relax_pipeline=None, tir_pipeline=None, params=
         >>> executable = tvm.compile(mod, {"kind": "llvm", "mcpu": "native"})
         >>> vm = tvm.runtime.vm.VirtualMachine(executable, tvm.cpu())
     """
-    options = {}
-    for key, value in (
-        ("relax_pipeline", relax_pipeline),
-        ("tir_pipeline", tir_pipeline),
-        ("params", params),
-    ):
-        if value is not None:
-            options[key] = value
-    module = _ffi_api.Compile(_as_module(mod), _as_target(target), options)
-    if module.implements_function("vm_load_executable"):
-        from tvm.runtime.vm import VMExecutable
+    mod = _as_module(mod)
+    if not _has_relax(mod):
+        return build_prim_funcs(mod, target, tir_pipeline or "default")
+    from tvm.relax import build as build_relax
 
-        return VMExecutable(module)
-    return Executable(module)
+    return build_relax(
+        mod,
+        _as_target(target),
+        params=params,
+        relax_pipeline=relax_pipeline,
+        tir_pipeline=tir_pipeline or "default",
+    )
 
 
-def build_prim_funcs(mod, target=None, pipeline="default") -> Executable:
+def build_prim_funcs(mod, target=None, pipeline: str = "default") -> Executable:
     """Compile primitive functions only.
 
     Args:
         mod: PrimFunc or IRModule.
         target: As in :py:func:`compile`.
-        pipeline: Name or pass.
+        pipeline: Name of the pipeline.
     """
-    options = {} if pipeline == "default" else {"tir_pipeline": pipeline}
-    return Executable(_ffi_api.Build(_as_module(mod), _as_target(target), options))
+    if not isinstance(pipeline, str):
+        raise TypeError(
+            f"pipeline must be the name of a pipeline, got {type(pipeline).__name__}; apply a pass "
+            "of your own to the module before you build it"
+        )
+    return Executable(_ffi_api.TirxBuild(_as_module(mod), _as_target(target), pipeline))
 
 
-def build(mod, target=None, pipeline="default") -> Executable:
+def build(mod, target=None, pipeline: str = "default") -> Executable:
     """Compile primitive functions; see :py:func:`build_prim_funcs`."""
     return build_prim_funcs(mod, target, pipeline)

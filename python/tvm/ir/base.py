@@ -109,6 +109,8 @@ def make_node(type_key: str, **fields):
     Example:
         >>> make_node("ir.IntImm", value=3, span=None)
     """
+    if type_key == "ir.DictAttrs":
+        return _ffi_api.DictAttrs(fields)
     if base_is_attrs(type_key):
         return _ffi_api.MakeAttrs(type_key, fields)
     return _ffi_node_api.MakeNode(type_key, fields)

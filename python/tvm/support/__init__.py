@@ -6,6 +6,4 @@ from tvm._lazy import attach as _attach
 
 from .libinfo import describe, libinfo
 
-__getattr__, __dir__ = _attach(
-    __name__, globals(), modules=("cc", "tar", "utils", "popen_pool", "libinfo")
-)
+__getattr__, __dir__ = _attach(__name__, globals(), modules=("cc", "tar", "utils", "libinfo"))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Mapping
 
 from tvm_ffi import Device, Object, register_object
 
@@ -55,12 +56,12 @@ class Target(Object):
     """
 
     def __init__(self, target, host=None) -> None:
-        if host is not None and not isinstance(host, (dict, str, Target)):
+        if host is not None and not isinstance(host, (Mapping, str, Target)):
             raise ValueError(f"target host has to be a string, dictionary or Target, got {host!r}")
         if host is not None:
             self.__init_handle_by_constructor__(_ffi_api.Target, Target(target), Target(host))
             return
-        if isinstance(target, dict):
+        if isinstance(target, Mapping):
             target = _plain(target)
         if not isinstance(target, (dict, str, Target)):
             raise ValueError(f"target has to be a string, dictionary or Target, got {target!r}")
@@ -109,7 +110,10 @@ class Target(Object):
         Raises:
             ValueError: There is none and `allow_none` is false.
         """
-        return _ffi_api.TargetCurrent(allow_none)
+        found = _ffi_api.TargetCurrent(True)
+        if found is None and not allow_none:
+            raise ValueError("there is no current target; enter one: with Target(...):")
+        return found
 
     @property
     def features(self) -> TargetFeatures:
@@ -190,7 +194,7 @@ _OPTIONAL: dict = {
 
 def _plain(value):
     """Config with nested targets as dicts and sequences as lists."""
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]

@@ -116,10 +116,10 @@ static const char* TVMFormatInt(int64_t value, char buffer[24]) {
   return at;
 }
 
-// Raises `<a><b><c><d> when calling:\n  `signature`[,\n  expected <e1><e2>]`.
+// Raises `<a><b><c><d> when calling:\n  `signature`[,\n  expected E]`.
 static int TVMRaise(const TVMCheckState* state, const char* kind, const char* a, const char* b,
-                    const char* c, const char* d, const char* e1, const char* e2) {
-  const char* parts[10];
+                    const char* c, const char* d, const char* expected) {
+  const char* parts[9];
   int32_t n = 0;
   if (a) parts[n++] = a;
   if (b) parts[n++] = b;
@@ -127,9 +127,8 @@ static int TVMRaise(const TVMCheckState* state, const char* kind, const char* a,
   if (d) parts[n++] = d;
   parts[n++] = " when calling:\n  `";
   parts[n++] = state->strings[0];
-  parts[n++] = e1 ? "`,\n  expected " : "`";
-  if (e1) parts[n++] = e1;
-  if (e2) parts[n++] = e2;
+  parts[n++] = expected ? "`,\n  expected " : "`";
+  if (expected) parts[n++] = expected;
   TVMFFIErrorSetRaisedFromCStrParts(kind, parts, n);
   return -1;
 }
@@ -137,7 +136,7 @@ static int TVMRaise(const TVMCheckState* state, const char* kind, const char* a,
 static int TVMRaiseType(const TVMCheckState* state, int64_t argument, const char* expected) {
   char digits[24];
   return TVMRaise(state, "TypeError", "Mismatched type on argument #", TVMFormatInt(argument, digits),
-                  NULL, NULL, expected, NULL);
+                  NULL, NULL, expected);
 }
 
 // Argument index of the tensor whose DLTensor* lies in slot `tensor`; *name is its name.
@@ -183,8 +182,8 @@ static int TVMRaiseOnArgument(const TVMCheckState* state, const char* kind, cons
   char digits[24];
   int64_t argument = TVMTensorOf(state, tensor, &name);
   const char* index = TVMFormatInt(argument, digits);
-  if (verb) return TVMRaise(state, kind, verb, name, field, index, expected, NULL);
-  return TVMRaise(state, kind, name, field, index, NULL, expected, NULL);
+  if (verb) return TVMRaise(state, kind, verb, name, field, index, expected);
+  return TVMRaise(state, kind, name, field, index, NULL, expected);
 }
 
 static int TVMFits(int64_t value, int64_t bits, int64_t is_unsigned) {
@@ -290,10 +289,10 @@ static int TVMCheckArgument(const TVMCheckState* state, const int64_t* pc, const
   if (pc[0] == kArgCheckCount) {
     if (num_args != pc[1]) {
       return TVMRaise(state, "TypeError", "Expected ", TVMFormatInt(pc[1], digits), " arguments",
-                      NULL, NULL, NULL);
+                      NULL, NULL);
     }
     if (args == NULL && num_args > 0) {
-      return TVMRaise(state, "TypeError", "args pointer is NULL", NULL, NULL, NULL, NULL, NULL);
+      return TVMRaise(state, "TypeError", "args pointer is NULL", NULL, NULL, NULL, NULL);
     }
     return 0;
   }
@@ -325,6 +324,14 @@ static int TVMCheckArgument(const TVMCheckState* state, const int64_t* pc, const
       slots[pc[2]] = TVMFloatBits(arg);
       return 0;
   }
+}
+
+static int TVMRaiseMisaligned(const TVMCheckState* state, int64_t alignment) {
+  char digits[24];
+  const char* parts[7] = {"Misaligned Tensor data when calling:\n  `", state->strings[0],
+                          "`,\n  expected data alignment=", TVMFormatInt(alignment, digits), " bytes"};
+  TVMFFIErrorSetRaisedFromCStrParts("ValueError", parts, 5);
+  return -1;
 }
 
 // Checks of one tensor that have no expression operand.
@@ -369,15 +376,13 @@ static int TVMCheckTensorField(const TVMCheckState* state, const int64_t* pc, in
                                   " data pointer is NULL on argument #", "non-NULL data pointer");
       }
       if (pc[3] > 1 && ((uintptr_t)tensor->data + tensor->byte_offset) % (uint64_t)pc[3] != 0) {
-        return TVMRaise(state, "ValueError", "Misaligned Tensor data", NULL, NULL, NULL,
-                        "data alignment=", TVMFormatInt(pc[3], digits));
+        return TVMRaiseMisaligned(state, pc[3]);
       }
       return 0;
     default:  // kArgCheckBindElemOffset
       slots[pc[2]] = (int64_t)(tensor->byte_offset / (uint64_t)pc[3]);
       if (tensor->byte_offset % (uint64_t)(pc[3] * pc[4]) == 0) return 0;
-      return TVMRaise(state, "ValueError", "Misaligned Tensor data", NULL, NULL, NULL,
-                      "data alignment=", TVMFormatInt(pc[3] * pc[4], digits));
+      return TVMRaiseMisaligned(state, pc[3] * pc[4]);
   }
 }
 

@@ -83,3 +83,73 @@ TVM_GLUE_EXPORT int __tvm_ffi___tvm_const_base(void* self, const TVMFFIAny* args
   result->v_int64 = (int64_t)(intptr_t)base;
   return 0;
 }
+
+// Half precision on processors without conversion instructions: LLVM calls these. Integer
+// arithmetic only, so that none calls itself.
+typedef union {
+  _Float16 value;
+  uint16_t bits;
+} TVMHalf;
+
+// Rounds sign, biased exponent (of a float64) and a 52-bit fraction to half, ties to even.
+static uint16_t TVMRoundToHalf(uint64_t bits) {
+  const uint16_t sign = (uint16_t)(bits >> 48 & 0x8000);
+  const int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
+  uint64_t fraction = bits & 0xfffffffffffffull;
+  if (exponent == 1024) return (uint16_t)(sign | 0x7c00 | (fraction ? 0x200 | fraction >> 42 : 0));
+  if (exponent > 15) return (uint16_t)(sign | 0x7c00);
+  if (exponent < -25) return sign;
+  int shift = 42;
+  uint64_t result = (uint64_t)(exponent + 15) << 10;
+  if (exponent < -14) {  // subnormal: the leading one becomes part of the fraction
+    fraction |= 1ull << 52;
+    shift += -14 - exponent;
+    result = 0;
+  }
+  result += fraction >> shift;
+  const uint64_t rest = fraction & ((1ull << shift) - 1);
+  const uint64_t half = 1ull << (shift - 1);
+  if (rest > half || (rest == half && (result & 1))) ++result;  // may carry into infinity
+  return (uint16_t)(sign | result);
+}
+
+TVM_GLUE _Float16 __truncdfhf2(double value) {
+  union {
+    double value;
+    uint64_t bits;
+  } in = {value};
+  TVMHalf out;
+  out.bits = TVMRoundToHalf(in.bits);
+  return out.value;
+}
+
+// Widening a float is exact, so both narrowings are one.
+TVM_GLUE _Float16 __truncsfhf2(float value) { return __truncdfhf2((double)value); }
+
+TVM_GLUE float __extendhfsf2(_Float16 value) {
+  TVMHalf in;
+  in.value = value;
+  const uint32_t sign = (uint32_t)(in.bits & 0x8000) << 16;
+  uint32_t exponent = in.bits >> 10 & 0x1f;
+  uint32_t fraction = in.bits & 0x3ff;
+  union {
+    uint32_t bits;
+    float value;
+  } out;
+  if (exponent == 0x1f) {
+    out.bits = sign | 0x7f800000 | (fraction ? 0x400000 | fraction << 13 : 0);
+  } else if (exponent == 0 && fraction == 0) {
+    out.bits = sign;
+  } else {
+    if (exponent == 0) {  // subnormal: normalize
+      exponent = 1;
+      while (!(fraction & 0x400)) {
+        fraction <<= 1;
+        --exponent;
+      }
+      fraction &= 0x3ff;
+    }
+    out.bits = sign | (exponent + 112) << 23 | fraction << 13;
+  }
+  return out.value;
+}

@@ -137,7 +137,7 @@ void CodeGenC::Define(const GlobalVar& var) {
   Line("");
   Line(function.signature + " {");
   Block(function.func->body);
-  if (!tirx::ReturnsValue(function.func.get())) Line("  return 0;");
+  Line("  return 0;");
   Line("}");
 }
 

@@ -10,10 +10,57 @@ const char kCPreamble[] = R"c(#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__has_include) && __has_include(<tvm/ffi/c_api.h>)
 #include <tvm/ffi/c_api.h>
 #include <tvm/ffi/extra/c_env_api.h>
-#include <tvm/runtime/base.h>
-#include <tvm/runtime/c_backend_api.h>
+#else
+// The part of the C API that compiled code uses.
+typedef struct {
+  int32_t device_type;
+  int32_t device_id;
+} DLDevice;
+typedef struct {
+  uint8_t code;
+  uint8_t bits;
+  uint16_t lanes;
+} DLDataType;
+typedef struct {
+  void* data;
+  DLDevice device;
+  int32_t ndim;
+  DLDataType dtype;
+  int64_t* shape;
+  int64_t* strides;
+  uint64_t byte_offset;
+} DLTensor;
+typedef struct {
+  int32_t type_index;
+  uint32_t zero_padding;
+  union {
+    int64_t v_int64;
+    double v_float64;
+    void* v_ptr;
+    void* v_obj;
+  };
+} TVMFFIAny;
+enum {
+  kTVMFFINone = 0,
+  kTVMFFIInt = 1,
+  kTVMFFIBool = 2,
+  kTVMFFIFloat = 3,
+  kTVMFFIOpaquePtr = 4,
+  kTVMFFIDLTensorPtr = 7,
+  kTVMFFIStaticObjectBegin = 64,
+  kTVMFFITensor = 70
+};
+int TVMFFIFunctionCall(void*, TVMFFIAny*, int32_t, TVMFFIAny*);
+int TVMFFIEnvModLookupFromImports(void*, const char*, void**);
+int TVMFFIObjectDecRef(void*);
+void TVMFFIErrorSetRaisedFromCStrParts(const char*, const char**, int32_t);
+#endif
+
+void* TVMBackendAllocWorkspace(int, int, uint64_t, int, int);
+int TVMBackendFreeWorkspace(int, int, void*);
 
 #define TVM_C_EXPORT __attribute__((visibility("default")))
 TVM_C_EXPORT __attribute__((weak)) void* __tvm_ffi__library_ctx = NULL;

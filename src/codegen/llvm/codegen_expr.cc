@@ -36,9 +36,8 @@ llvm::Value* CodeGenLLVM::VisitExpr_(const VarNode* op) {
 
 llvm::Value* CodeGenLLVM::VisitExpr_(const IntImmNode* op) {
   llvm::Type* type = TypeOf(op->dtype());
-  return llvm::ConstantInt::get(*context_, llvm::APInt(type->getIntegerBitWidth(),
-                                                       static_cast<uint64_t>(op->value),
-                                                       /*isSigned=*/true, /*implicitTrunc=*/true));
+  const llvm::APInt wide(64, static_cast<uint64_t>(op->value));
+  return llvm::ConstantInt::get(*context_, wide.sextOrTrunc(type->getIntegerBitWidth()));
 }
 
 llvm::Value* CodeGenLLVM::VisitExpr_(const FloatImmNode* op) {

@@ -8,7 +8,7 @@
 #include <functional>
 #include <limits>
 
-#include "codegen/llvm/testing.h"
+#include "codegen/testing.h"
 
 namespace tvm {
 namespace codegen {
@@ -39,7 +39,7 @@ using Build2 = std::function<PrimExpr(PrimExpr, PrimExpr)>;
 /// out[i] = build(a[i], b[i]) for all pairs of the values, with and without vectors.
 template <typename T, typename R>
 void CheckBinary(const char* what, const std::vector<T>& values, const Build2& build,
-                 const std::function<R(T, T)>& oracle) {
+                 const std::function<R(T, T)>& oracle, const char* target = "llvm") {
   std::vector<T> a, b;
   for (T x : values) {
     for (T y : values) {
@@ -59,7 +59,7 @@ void CheckBinary(const char* what, const std::vector<T>& values, const Build2& b
     PrimExpr index = vector ? PrimExpr(Ramp(PrimExpr(i) * kLanes, 1, kLanes)) : PrimExpr(i);
     Stmt store = BufferStore(C, build(BufferLoad(A, {index}), BufferLoad(B, {index})), {index});
     PrimFunc func = Packed("f", {A, B, C}, Loop(i, vector ? n / kLanes : n, store));
-    ffi::Module module = BuildFor({func});
+    ffi::Module module = BuildFor({func}, target);
     std::vector<T> in_a = a, in_b = b;
     std::vector<R> got(a.size());
     (*module->GetFunction("f"))(static_cast<DLTensor*>(Tensor1D<T>(&in_a, in)),
@@ -348,6 +348,23 @@ TEST(CastExpr, HalfAndBrainFloat) {
         },
         [&](float a, float) { return narrow.is_float16() ? HalfRoundTrip(a) : BFloatRoundTrip(a); });
   }
+  // The same without conversion instructions.
+  for (float v : {5.9604645e-8f, 2.9802322e-8f, 2.98023224e-8f * 1.0001f, 6.1e-5f, 65519.f, 65520.f}) {
+    values.push_back(v);
+  }
+  CheckBinary<float, float>(
+      "portable half", values,
+      [&](PrimExpr a, PrimExpr) {
+        return Cast(a.dtype(), Cast(DataType::Float(16, a.dtype().lanes()), a));
+      },
+      [&](float a, float) { return HalfRoundTrip(a); }, "{\"kind\": \"llvm\", \"mcpu\": \"x86-64\"}");
+  CheckBinary<double, double>(
+      "portable half of double", {1.0, 1.00048828125000001, 65519.99999, 1e-9, 2.9802322387695312e-8},
+      [&](PrimExpr a, PrimExpr) {
+        return Cast(a.dtype(), Cast(DataType::Float(16, a.dtype().lanes()), a));
+      },
+      [&](double a, double) { return static_cast<double>(static_cast<_Float16>(a)); },
+      "{\"kind\": \"llvm\", \"mcpu\": \"x86-64\"}");
   // Arithmetic in brain float is computed in float and rounded once.
   CheckBinary<float, float>(
       "bfloat add", values,

@@ -19,11 +19,7 @@ CodeGenLLVM::CodeGenLLVM(const LLVMTarget& target, llvm::LLVMContext* context,
       module_(std::make_unique<llvm::Module>(name, *context)),
       builder_(std::make_unique<Builder>(*context)),
       pointer_(llvm::PointerType::get(*context, 0)) {
-#if LLVM_VERSION_MAJOR >= 21
-  module_->setTargetTriple(target.triple());
-#else
-  module_->setTargetTriple(target.triple().str());
-#endif
+  SetTriple(module_.get(), target.triple());
   module_->setDataLayout(target.data_layout());
   module_->setPICLevel(llvm::PICLevel::BigPIC);
   builder_->setFastMathFlags(target.fast_math());

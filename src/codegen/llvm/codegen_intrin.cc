@@ -165,7 +165,7 @@ llvm::Value* CodeGenLLVM::Prefetch(const CallNode* op) {
   };
   llvm::Value* address = Emit(op->args[0]);
   llvm::Function* callee =
-      llvm::Intrinsic::getOrInsertDeclaration(module_.get(), llvm::Intrinsic::prefetch, {pointer_});
+      DeclareIntrinsic(module_.get(), llvm::Intrinsic::prefetch, {pointer_});
   return builder_->CreateCall(callee, {address, level(1, 0), level(2, 3), level(3, 1)});
 }
 
@@ -388,7 +388,7 @@ llvm::Value* CodeGenLLVM::CallLLVMIntrinsic(const CallNode* op) {
   std::string name;
   if (const auto* text = op->args[0].as<tirx::StringImmNode>()) {
     name = text->value;
-    id = llvm::Intrinsic::lookupIntrinsicID(name);
+    id = LookupIntrinsic(name);
   } else if (const int64_t* number = as_const_int(op->args[0])) {
     id = static_cast<llvm::Intrinsic::ID>(*number);
     name = std::to_string(*number);
@@ -413,7 +413,7 @@ llvm::Value* CodeGenLLVM::CallLLVMIntrinsic(const CallNode* op) {
     TVM_FFI_CHECK(match == llvm::Intrinsic::MatchIntrinsicTypes_Match, TypeError)
         << "arguments or result do not fit LLVM intrinsic `" << name << "`";
   }
-  llvm::Function* callee = llvm::Intrinsic::getOrInsertDeclaration(module_.get(), id, overloads);
+  llvm::Function* callee = DeclareIntrinsic(module_.get(), id, overloads);
   llvm::FunctionType* type = callee->getFunctionType();
   TVM_FFI_CHECK(type->getNumParams() == args.size(), TypeError)
       << "LLVM intrinsic `" << callee->getName().str() << "` takes " << type->getNumParams()

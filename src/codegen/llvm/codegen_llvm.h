@@ -27,6 +27,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "codegen/llvm/llvm_compat.h"
 #include "codegen/llvm/llvm_target.h"
 
 namespace tvm {
@@ -204,6 +205,7 @@ class CodeGenLLVM final : private ExprFunctor<llvm::Value*(const Expr&)>,
   // --- memory ------------------------------------------------------------------------------
   Storage& StorageOf(const VarNode* buffer);
   void BindStorage(const VarNode* buffer, Storage storage) { storage_[buffer] = storage; }
+  const Storage* AliasRoot(const Expr& pointer);
   /// Address of the element; `*align` gets what is known about it.
   llvm::Value* ElementAddress(const Storage& storage, DataType element, llvm::Value* index,
                               int64_t* align);

@@ -28,17 +28,39 @@ void CodeGenLLVM::VisitStmt_(const tirx::BindNode* op) {
     value->setName(std::string(op->var->name));
   }
   values_[op->var.get()] = value;
-  // A pointer name stands for the buffer it came from.
-  if (const auto* call = op->value.as<CallNode>()) {
-    if (call->op.same_as(tirx::builtin::buffer_data())) {
-      const auto* buffer = call->args[0].as<VarNode>();
-      if (storage_.count(buffer)) BindStorage(op->var.get(), storage_.at(buffer));
-    } else if (call->op.same_as(tirx::builtin::TVMBackendAllocWorkspace())) {
-      BindStorage(op->var.get(), {value, NewAlias(op->var->name), runtime::kAllocAlignment, false});
-    }
-  } else if (const auto* var = op->value.as<VarNode>()) {
-    if (storage_.count(var)) BindStorage(op->var.get(), storage_.at(var));
+  if (!value->getType()->isPointerTy()) return;
+  // A pointer name stands for the memory it came from.
+  const auto* call = op->value.as<CallNode>();
+  if (call != nullptr && call->op.same_as(tirx::builtin::TVMBackendAllocWorkspace())) {
+    BindStorage(op->var.get(), {value, NewAlias(op->var->name), runtime::kAllocAlignment, false});
+  } else if (const Storage* root = AliasRoot(op->value)) {
+    Storage view = *root;
+    if (view.base != value) view.align = 1;
+    view.base = value;
+    BindStorage(op->var.get(), view);
   }
+}
+
+/// Memory that a pointer expression is derived from, when this function has seen its origin. Views
+/// of one allocation must share its alias class: they may overlap.
+const CodeGenLLVM::Storage* CodeGenLLVM::AliasRoot(const Expr& pointer) {
+  if (const auto* var = pointer.as<VarNode>()) {
+    auto it = storage_.find(var);
+    return it == storage_.end() ? nullptr : &it->second;
+  }
+  const auto* call = pointer.as<CallNode>();
+  if (call == nullptr || call->args.empty()) return nullptr;
+  using namespace tirx::builtin;  // NOLINT
+  if (call->op.same_as(tvm_access_ptr())) return AliasRoot(call->args[1]);
+  if (call->op.same_as(address_of())) {
+    const auto* load = call->args[0].as<tirx::BufferLoadNode>();
+    return load != nullptr ? AliasRoot(load->buffer) : AliasRoot(call->args[0]);
+  }
+  if (call->op.same_as(buffer_data()) || call->op.same_as(handle_add_byte_offset()) ||
+      call->op.same_as(ptr_byte_offset()) || call->op.same_as(reinterpret())) {
+    return AliasRoot(call->args[0]);
+  }
+  return nullptr;
 }
 
 void CodeGenLLVM::VisitStmt_(const tirx::AttrStmtNode* op) {
@@ -120,17 +142,16 @@ void CodeGenLLVM::VisitStmt_(const tirx::AllocBufferNode* op) {
 void CodeGenLLVM::VisitStmt_(const tirx::DeclBufferNode* op) {
   const tirx::BufferTypeNode* type = op->buffer.type();
   Storage storage;
-  if (const auto* call = op->data.as<CallNode>();
-      call != nullptr && call->op.same_as(tirx::builtin::buffer_data())) {
-    storage = StorageOf(call->args[0].as<VarNode>());
-  } else if (const auto* var = op->data.as<VarNode>();
-             var != nullptr && storage_.count(var) != 0) {
-    storage = storage_.at(var);
+  const auto* var = op->data.as<VarNode>();
+  if (const Storage* root = AliasRoot(op->data)) {
+    storage = *root;
+    llvm::Value* base = Emit(op->data);
+    if (base != storage.base) storage.align = type->dtype.element_of().bytes();
+    storage.base = base;
   } else {
     storage.base = Emit(op->data);
     storage.alias = noalias_ ? NewAlias(op->buffer->name) : shared_alias_;
     storage.align = type->dtype.element_of().bytes();
-    // Views of one pointer share its alias class.
     if (var != nullptr) BindStorage(var, storage);
   }
   auto noted = alignment_.find(op->buffer.get());

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cmath>
 
-#include "codegen/llvm/testing.h"
+#include "codegen/testing.h"
 
 namespace tvm {
 namespace codegen {
@@ -119,6 +119,27 @@ TEST(Memory, BoolBuffersAreBytesAndLaneMaskClips) {
   for (int k = 0; k < 10; ++k) EXPECT_EQ(c[k], a[k] > 4 ? 1 : 0);
   EXPECT_EQ(c[10], 77);
   EXPECT_EQ(c[11], 77);
+}
+
+TEST(Memory, ViewsOfOneAllocationMayOverlap) {
+  // Two views of one arena: what one writes, the other reads, in program order.
+  Buffer arena = Vector("arena", DataType::UInt(8), 256, "local"), C = Vector("C", kFloat, 8);
+  Buffer x = Vector("x", kFloat, 8, "local"), y = Vector("y", DataType::Int(32), 8, "local");
+  Var p("p", HandleType()), i("i", kInt), j("j", kInt), k("k", kInt);
+  auto at = [&](Expr base, int bytes) {
+    return Call(HandleType(), builtin::handle_add_byte_offset(), {base, IntImm::Int64(bytes)});
+  };
+  Stmt body = SeqStmt::Flatten(
+      AllocBuffer(arena), Bind(p, at(buffer_data(arena), 64)), DeclBuffer(x, p),
+      DeclBuffer(y, at(buffer_data(arena), 64)),
+      Loop(i, 8, BufferStore(x, BufferLoad(C, {PrimExpr(i)}), {PrimExpr(i)})),
+      // The sign bit of each float is set through the integer view.
+      Loop(j, 8, BufferStore(y, BufferLoad(y, {PrimExpr(j)}) + PrimExpr(INT32_MIN), {PrimExpr(j)})),
+      Loop(k, 8, BufferStore(C, BufferLoad(x, {PrimExpr(k)}), {PrimExpr(k)})));
+  ffi::Module module = BuildFor({Packed("f", {C}, body)});
+  std::vector<float> c = {1, 2, 3, 4, 5, 6, 7, 8};
+  (*module->GetFunction("f"))(static_cast<DLTensor*>(Tensor1D<float>(&c, kFloat)));
+  for (int n = 0; n < 8; ++n) EXPECT_EQ(c[n], -1.f - n);
 }
 
 TEST(Parallel, CoversEveryIterationOnce) {

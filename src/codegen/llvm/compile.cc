@@ -74,9 +74,19 @@ FunctionUnit MakeUnit(const GlobalVar& var, const tirx::PrimFunc& func) {
   return unit;
 }
 
-/// Body of a function as far as equal code goes: its symbol left out.
+/// A function as far as equal code goes: its symbol left out, also where the body repeats it.
 tirx::PrimFunc Anonymous(const tirx::PrimFunc& func) {
-  return WithoutAttr(func, tvm::attr::kGlobalSymbol);
+  tirx::PrimFunc anonymous = WithoutAttr(func, tvm::attr::kGlobalSymbol);
+  const auto* seq = func->body.as<tirx::SeqStmtNode>();
+  if (seq == nullptr) return anonymous;
+  ffi::Array<tirx::Stmt> stmts;
+  for (const tirx::Stmt& stmt : seq->seq) {
+    const auto* scope = stmt.as<tirx::AttrStmtNode>();
+    const bool named = scope != nullptr && scope->attr_key == tirx::attr::compute_scope;
+    stmts.push_back(named ? scope->body : stmt);
+  }
+  anonymous.CopyOnWrite()->body = tirx::SeqStmt(stmts);
+  return anonymous;
 }
 
 }  // namespace
@@ -293,11 +303,7 @@ std::unique_ptr<llvm::Module> GlueModule(const LLVMTarget& target, llvm::LLVMCon
   TVM_FFI_CHECK(target.data_layout().getPointerSize() == 8 && target.data_layout().isLittleEndian(),
                 ValueError)
       << "the packed ABI needs a 64-bit little-endian target, not " << target.triple().str();
-#if LLVM_VERSION_MAJOR >= 21
-  module->setTargetTriple(target.triple());
-#else
-  module->setTargetTriple(target.triple().str());
-#endif
+  SetTriple(module.get(), target.triple());
   module->setDataLayout(target.data_layout());
   for (llvm::Function& function : *module) {
     for (const char* attribute : {"target-cpu", "target-features", "tune-cpu", "frame-pointer",

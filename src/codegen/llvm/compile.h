@@ -35,7 +35,7 @@ struct CompilePlan {
 
 /// Groups the functions of a module; equal bodies become one unit with aliases. InternalError when
 /// two functions claim one symbol.
-CompilePlan PlanCompilation(const IRModule& mod);
+TVM_DLL CompilePlan PlanCompilation(const IRModule& mod);
 
 /// LLVM IR of a batch, before (or after) optimization.
 std::unique_ptr<llvm::Module> GenerateBatch(const FunctionBatch& batch, const CompilePlan& plan,

@@ -97,7 +97,7 @@ const bool kInstalled = [] {
   hooks.is_valid_cpu = IsValidCpu;
   hooks.vector_width = VectorWidth;
   hooks.intrinsic_id = [](ffi::String name) {
-    return static_cast<int64_t>(llvm::Intrinsic::lookupIntrinsicID(std::string(name)));
+    return static_cast<int64_t>(LookupIntrinsic(std::string(name)));
   };
   hooks.intrinsic_name = IntrinsicName;
   SetLLVMHooks(hooks);

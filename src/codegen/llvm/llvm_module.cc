@@ -195,11 +195,7 @@ ffi::Module LoadLLVMIR(ffi::String path) {
           LLVMTarget(Target(ffi::String(flag->getString().str()))), std::move(bytes)));
     }
   }
-#if LLVM_VERSION_MAJOR >= 21
-  const std::string triple = module->getTargetTriple().str();
-#else
-  const std::string triple = module->getTargetTriple();
-#endif
+  const std::string triple = TripleOf(*module).str();
   return ffi::Module(
       ffi::make_object<LLVMModuleObj>(LLVMTarget::ForTriple(triple), std::move(bytes)));
 }

@@ -91,7 +91,10 @@ LLVMTarget::LLVMTarget(const Target& target) {
   cpu_ = text("mcpu");
   auto mattr = target->GetAttr<ffi::Array<ffi::String>>("mattr");
   features_ = mattr.has_value() ? Join(*mattr) : "";
-  const bool here = triple.empty() || llvm::Triple::normalize(triple) == default_triple;
+  // The vendor part is a matter of taste ("pc", "unknown"): architecture and system decide.
+  const llvm::Triple asked(llvm::Triple::normalize(triple)), machine(default_triple);
+  const bool here = triple.empty() ||
+                    (asked.getArch() == machine.getArch() && asked.getOS() == machine.getOS());
   if (triple.empty()) triple = default_triple;
   triple_ = llvm::Triple(llvm::Triple::normalize(triple));
   // A target that names no processor means this machine.
@@ -160,7 +163,11 @@ std::unique_ptr<llvm::TargetMachine> LLVMTarget::CreateMachine() const {
 
 bool LLVMTarget::HasFeature(const std::string& feature) const {
   const std::unique_ptr<llvm::TargetMachine> machine = CreateMachine();
-  return machine->getMCSubtargetInfo()->checkFeatures("+" + feature);
+  const llvm::MCSubtargetInfo* info = machine->getMCSubtargetInfo();
+  for (const llvm::SubtargetFeatureKV& row : info->getAllProcessorFeatures()) {
+    if (feature == row.Key) return info->getFeatureBits().test(row.Value);
+  }
+  return false;  // also for a feature of another architecture
 }
 
 bool LLVMTarget::RunsHere() const {

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "codegen/llvm/testing.h"
+#include "codegen/testing.h"
 
 namespace tvm {
 namespace codegen {

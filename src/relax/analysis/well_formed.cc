@@ -28,7 +28,9 @@ class WellFormedChecker : public ExprVisitor {
   void CheckFunction(const Function& func) { VisitExpr(func); }
 
   void VisitExpr(const Expr& e) override {
-    RX_WF_CHECK(!e->ty.IsMissing() || e.as<OpNode>(), TypeError)
+    // The variable of a kernel need not have a type.
+    bool untyped = e.as<OpNode>() || e.as<GlobalVarNode>();
+    RX_WF_CHECK(!e->ty.IsMissing() || untyped, TypeError)
         << "the type of expression " << e << " is missing";
     ExprVisitor::VisitExpr(e);
   }
@@ -40,7 +42,7 @@ class WellFormedChecker : public ExprVisitor {
                   ValueError)
           << "GlobalVar " << op->name_hint << " is not defined.";
     }
-    RX_WF_CHECK(op->ty.as<FuncTypeNode>() || op->ty.as<PackedFuncTypeNode>() ||
+    RX_WF_CHECK(op->ty.IsMissing() || op->ty.as<FuncTypeNode>() || op->ty.as<PackedFuncTypeNode>() ||
                     op->ty->IsInstance<tvm::FuncTypeNode>() || op->ty.as<AnyTypeNode>(),
                 TypeError)
         << "the type of GlobalVar " << op->name_hint << " is no function type but " << op->ty;

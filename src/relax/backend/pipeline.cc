@@ -39,16 +39,17 @@ Array<Pass> Fusion(const Target& target) {
       transform::DeadCodeElimination(),
       transform::LowerGroups(target),
       transform::DeadCodeElimination(),
+      transform::DispatchKernels(target),
   };
 }
 
 /// From kernel calls to what the virtual machine runs.
 Array<Pass> Lowering() {
   return {
-      transform::RewriteDataflowReshape(),
       transform::ToNonDataflow(),
       transform::RemovePurityChecking(),
       transform::CallTIRRewrite(),
+      transform::CanonicalizeBindings(),
       transform::StaticPlanBlockMemory(),
       transform::LowerAllocTensor(),
       transform::KillAfterLastUse(),

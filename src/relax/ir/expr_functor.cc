@@ -230,10 +230,36 @@ void PostOrderVisit(const Expr& e, std::function<void(const Expr&)> fvisit) {
 // ---- builder-backed mutator ----
 ExprMutator::ExprMutator(Optional<IRModule> mod) : builder_(BlockBuilder::Create(mod)) {}
 
-Expr ExprMutator::VisitExpr(const Expr& e) { return builder_->Normalize(ExprDispatch::VisitExpr(e)); }
+Expr ExprMutator::VisitExpr(const Expr& e) {
+  Expr result = ExprDispatch::VisitExpr(e);
+  ExprKind kind = KindOf(result);
+  // Bodies were normalised binding by binding.
+  if (kind == ExprKind::kSeqExpr || kind == ExprKind::kFunction) return result;
+  return builder_->Normalize(result);
+}
 
 Expr ExprMutator::VisitExprPostOrder(const ExprNode* op) {
-  return builder_->Normalize(ExprMutatorBase::VisitExpr(GetRef<Expr>(op)));
+  Expr e = GetRef<Expr>(op);
+  // The base's own handlers: they visit the children through the virtual entry.
+  switch (KindOf(e)) {
+    case ExprKind::kCall:
+      return builder_->Normalize(ExprMutatorBase::VisitExpr_(static_cast<const CallNode*>(op)));
+    case ExprKind::kTuple:
+      return builder_->Normalize(ExprMutatorBase::VisitExpr_(static_cast<const TupleNode*>(op)));
+    case ExprKind::kTupleGetItem:
+      return builder_->Normalize(
+          ExprMutatorBase::VisitExpr_(static_cast<const TupleGetItemNode*>(op)));
+    case ExprKind::kShapeExpr:
+      return ExprMutatorBase::VisitExpr_(static_cast<const ShapeExprNode*>(op));
+    case ExprKind::kIf:
+      return builder_->Normalize(ExprMutator::VisitExpr_(static_cast<const IfNode*>(op)));
+    case ExprKind::kSeqExpr:
+      return ExprMutator::VisitExpr_(static_cast<const SeqExprNode*>(op));
+    case ExprKind::kFunction:
+      return ExprMutator::VisitExpr_(static_cast<const FunctionNode*>(op));
+    default:
+      return e;
+  }
 }
 
 Expr ExprMutator::VisitExpr_(const VarNode* op) {

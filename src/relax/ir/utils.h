@@ -20,11 +20,11 @@ namespace relax {
 /// Uninitialised tensor in host memory, 64-byte aligned.
 TVM_DLL ffi::Tensor NewHostTensor(const std::vector<int64_t>& shape, DataType dtype);
 /// Write `value` as an element of type `dtype`; TypeError for types without a host form.
-void StoreScalar(void* dst, DataType dtype, double value);
-void StoreScalar(void* dst, DataType dtype, int64_t value);
+TVM_DLL void StoreScalar(void* dst, DataType dtype, double value);
+TVM_DLL void StoreScalar(void* dst, DataType dtype, int64_t value);
 /// Read one element as a double, or as an integer (exact for integer types).
-double LoadScalarAsDouble(const void* src, DataType dtype);
-int64_t LoadScalarAsInt(const void* src, DataType dtype);
+TVM_DLL double LoadScalarAsDouble(const void* src, DataType dtype);
+TVM_DLL int64_t LoadScalarAsInt(const void* src, DataType dtype);
 /// Pointer to the first element, byte offset applied.
 inline char* TensorBytes(const ffi::Tensor& t) {
   return static_cast<char*>(t.data_ptr()) + t.byte_offset();

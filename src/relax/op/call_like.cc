@@ -9,6 +9,7 @@
 #include <tvm/tirx/function.h>
 
 #include "relax/op/common.h"
+#include "relax/op/lower_rules.h"
 
 namespace tvm {
 namespace relax {
@@ -177,8 +178,9 @@ static const OpRow kCallLikeRows[] = {
     {.name = "tensor_to_shape", .args = "x", .infer = InferTensorToShape,
      .doc = "A 1-D integer tensor as a shape."},
     {.name = "shape_to_tensor", .args = "x:any", .infer = InferShapeToTensor,
-     .packed = "relax.run.shape_to_tensor", .doc = "A shape as a 1-D int64 tensor."},
-    {.name = "size", .args = "x", .infer = InferSize, .doc = "Number of elements."},
+     .lower = LowerShapeToTensor, .packed = "relax.run.shape_to_tensor", .doc = "A shape as a 1-D int64 tensor."},
+    {.name = "size", .args = "x", .infer = InferSize, .pattern = OpPattern::kInjective,
+     .lower = LowerSize, .doc = "Number of elements."},
     {.name = "null_value", .args = "", .infer = InferAny, .doc = "The empty value."},
     {.name = "to_vdevice", .args = "data", .attrs = "dst_vdevice",
      .attrs_key = "relax.attrs.ToVDeviceAttrs", .infer = InferToVDevice,

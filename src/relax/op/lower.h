@@ -52,7 +52,7 @@ struct LowerArgs {
     return *call->attrs.as<T>();
   }
   /// Type of output i.
-  const TensorTypeNode* OutType(int i = 0) const;
+  TVM_DLL const TensorTypeNode* OutType(int i = 0) const;
   Array<PrimExpr> OutShape(int i = 0) const { return OutType(i)->GetShape().value(); }
   DataType OutDtype(int i = 0) const { return OutType(i)->ElementType(); }
   /// Name for the computed block, from the operator's.

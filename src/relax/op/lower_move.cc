@@ -156,6 +156,23 @@ void LowerStridedSlice(LowerArgs& a) {
   })};
 }
 
+void LowerShapeToTensor(LowerArgs& a) {
+  const auto* ty = a.call->args[0]->ty.as<ShapeTypeNode>();
+  TVM_FFI_CHECK(ty != nullptr && ty->values.has_value(), ValueError)
+      << "relax.shape_to_tensor cannot be compiled: the shape's dimensions are unknown";
+  Array<PrimExpr> dims = ty->values.value();
+  a.out = {Compute(a, [&](const Array<Var>& i) {
+    PrimExpr value = Int64(0);
+    for (size_t d = dims.size(); d-- > 0;) {
+      value = tvm::select(tvm::equal(PrimExpr(i[0]), Int64(static_cast<int64_t>(d))), dims[d], value);
+    }
+    return value;
+  })};
+}
+void LowerSize(LowerArgs& a) {
+  a.out = {Compute(a, [&](const Array<Var>&) { return Product(a[0].shape()); })};
+}
+
 void LowerBroadcastTo(LowerArgs& a) {
   a.out = {te::compute(a.OutShape(),
                        te::FCompute([&](const Array<Var>& i) { return BroadcastRead(a[0], i); }),

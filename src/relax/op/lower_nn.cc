@@ -474,8 +474,9 @@ void LowerLSTM(LowerArgs& a) {
                      tirx::BufferStore(h, out * tvm::tanh(Load(c, {d, b3, j3})), {d, b3, j3}),
                      tirx::BufferStore(y, Load(h, {d, b3, j3}), {time, d, b3, j3})}));
   tirx::Stmt body = tirx::SeqStmt({init, Nest({{d, D}, {s, T}}, tirx::SeqStmt({gates, update}))});
+  body = tirx::SeqStmt({tirx::AllocBuffer(g), body});
   te::ExternOp op("lstm", "recurrence", {}, {gates_in, r, bias, h0, c0}, {gi, rb, bb, h0b, c0b},
-                  {y, h, c, g}, body);
+                  {y, h, c}, body);
   a.out = {op.output(0), op.output(1), op.output(2)};
 }
 

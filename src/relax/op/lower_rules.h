@@ -6,6 +6,7 @@
 #define TVM_SRC_RELAX_OP_LOWER_RULES_H_
 
 #include <tvm/ffi/any.h>
+#include <tvm/runtime/base.h>
 
 #include <cstdint>
 #include <string>
@@ -23,7 +24,7 @@ struct SliceBounds {
   int64_t stride;
   int64_t length;
 };
-SliceBounds ResolveSlice(int64_t dim, int64_t begin, int64_t end, int64_t stride);
+TVM_DLL SliceBounds ResolveSlice(int64_t dim, int64_t begin, int64_t end, int64_t stride);
 
 /// Labels of the operands and the result of an einsum; an ellipsis becomes labels 1, 2, ...
 struct EinsumSpec {
@@ -47,6 +48,8 @@ TVM_RX_LOWER(Tril)
 TVM_RX_LOWER(Triu)
 TVM_RX_LOWER(Take)
 TVM_RX_LOWER(StridedSlice)
+TVM_RX_LOWER(ShapeToTensor)
+TVM_RX_LOWER(Size)
 // linear algebra
 TVM_RX_LOWER(Matmul)
 TVM_RX_LOWER(Einsum)

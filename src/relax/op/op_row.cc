@@ -79,7 +79,7 @@ ffi::Any CoerceAttr(const ffi::Any& value, int32_t static_type) {
       return v;
     });
   }
-  if (static_type == ffi::TypeIndex::kTVMFFIArray &&
+  if ((static_type == ffi::TypeIndex::kTVMFFIArray || static_type == kOptionalArray) &&
       (value.type_index() == ffi::TypeIndex::kTVMFFIInt ||
        value.type_index() == ffi::TypeIndex::kTVMFFIFloat)) {
     return Array<ffi::Any>{value};

@@ -125,13 +125,22 @@ const std::vector<int32_t>& OpSignature::FieldTypes(const char* attrs_key) const
   if (!field_types_.empty() || attrs.empty()) return field_types_;
   int32_t index = ffi::TypeKeyToIndex(attrs_key);
   const TVMFFITypeInfo* info = TVMFFIGetTypeInfo(index);
-  std::vector<int32_t> types(attrs.size(), -1);
+  constexpr int32_t kMissing = -1000;
+  std::vector<int32_t> types(attrs.size(), kMissing);
   for (size_t i = 0; i < attrs.size(); ++i) {
     for (int32_t f = 0; f < info->num_fields; ++f) {
       std::string_view name(info->fields[f].name.data, info->fields[f].name.size);
-      if (name == attrs[i].name) types[i] = info->fields[f].field_static_type_index;
+      if (name != attrs[i].name) continue;
+      types[i] = info->fields[f].field_static_type_index;
+      std::string_view schema(info->fields[f].metadata.data, info->fields[f].metadata.size);
+      bool optional = schema.find("Optional") != schema.npos;
+      bool array = schema.find("ffi.Array") != schema.npos;
+      if (optional && array) types[i] = kOptionalArray;
+      if (!optional && !array && schema.find("ffi.String") != schema.npos) {
+        types[i] = ffi::TypeIndex::kTVMFFIStr;
+      }
     }
-    TVM_FFI_ICHECK(types[i] != -1) << "attribute " << attrs[i].name << " is no field of "
+    TVM_FFI_ICHECK(types[i] != kMissing) << "attribute " << attrs[i].name << " is no field of "
                                    << attrs_key;
   }
   field_types_ = std::move(types);

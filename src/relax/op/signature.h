@@ -6,6 +6,7 @@
 #define TVM_SRC_RELAX_OP_SIGNATURE_H_
 
 #include <tvm/ffi/any.h>
+#include <tvm/runtime/base.h>
 
 #include <cstdint>
 #include <string>
@@ -30,15 +31,18 @@ struct AttrSpec {
   ffi::Any default_value;
 };
 
+/// Stands for a field of type Optional<Array<..>> in FieldTypes.
+constexpr int32_t kOptionalArray = -100;
+
 struct OpSignature {
   std::vector<ArgSpec> args;
   size_t num_required_args = 0;
   std::vector<AttrSpec> attrs;
 
   /// Parses `x, indices:tensor, bias?` and `axis=None, mode='fast'`.
-  static OpSignature Parse(std::string_view args, std::string_view attrs);
-  /// Static type index of each attribute's field in the structure of that key.
-  const std::vector<int32_t>& FieldTypes(const char* attrs_key) const;
+  TVM_DLL static OpSignature Parse(std::string_view args, std::string_view attrs);
+  /// Static type index of each attribute's field in the structure of that key, or kOptionalArray.
+  TVM_DLL const std::vector<int32_t>& FieldTypes(const char* attrs_key) const;
 
  private:
   mutable std::vector<int32_t> field_types_;

@@ -35,6 +35,7 @@ class Decomposer : public ExprMutator {
       return Attention(call);
     }
     if (call->op.same_as(TVM_RX_OP("nn.dropout"))) return Dropout(call);
+    if (call->op.same_as(TVM_RX_OP("nn.lstm"))) return LSTM(call);
     if (call->op.same_as(TVM_RX_OP("tensor_to_shape"))) return TensorToShape(call);
     if (call->op.same_as(TVM_RX_OP("size"))) return Size(call);
     return call;
@@ -112,6 +113,31 @@ class Decomposer : public ExprMutator {
 
   Expr Dropout(const Call& call) {
     return Tuple({call->args[0], Emit(MakeOp("ones_like", {call->args[0]}))});
+  }
+
+  /// All input products at once, then the steps.
+  Expr LSTM(const Call& call) {
+    auto x = call->args[0]->ty.as<TensorTypeNode>()->GetStaticShape();
+    auto w = call->args[1]->ty.as<TensorTypeNode>()->GetStaticShape();
+    if (!x.has_value() || !w.has_value()) return call;
+    int64_t t = x.value()[0], b = x.value()[1], in = x.value()[2];
+    int64_t d = w.value()[0], g = w.value()[1];
+    auto reshape = [&](const Expr& e, const std::vector<int64_t>& shape) {
+      return Emit(MakeOp("reshape", {e, ShapeExpr(Dims(shape))}));
+    };
+    auto permute = [&](const Expr& e, Ints axes) {
+      return Emit(MakeOp("permute_dims", {e}, {{"axes", axes}}));
+    };
+    Expr wt = reshape(permute(call->args[1], {2, 0, 1}), {in, d * g});
+    Expr both = Emit(MakeOp("split", {call->args[3]},
+                            {{"indices_or_sections", int64_t{2}}, {"axis", int64_t{1}}}));
+    Expr bias = reshape(Op2("add", Emit(TupleGetItem(both, 0)), Emit(TupleGetItem(both, 1))),
+                        {d * g});
+    Expr y = Op2("add", Op2("matmul", reshape(call->args[0], {t * b, in}), wt), bias);
+    return MakeOp("nn.lstm_steps",
+                  {reshape(y, {t, b, d, g}), permute(call->args[2], {0, 2, 1}), call->args[4],
+                   call->args[5]},
+                  {{"direction", AttrsOf<LSTMAttrs>(call.get())->direction}});
   }
 
   Expr TensorToShape(const Call& call) {

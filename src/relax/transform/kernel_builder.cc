@@ -209,7 +209,7 @@ Kernel KernelBuilder::Finish(const std::vector<Var>& outputs) {
   }
   if (!extra.empty()) kernel.symbols = ShapeExpr(extra);
 
-  tirx::PrimFunc func = te::CreatePrimFunc(params);
+  tirx::PrimFunc func = te::CreatePrimFuncFromArgs(params);
   kernel.func = tvm::WithoutAttr(func, tvm::attr::kGlobalSymbol);
   kernel.args = args_;
   kernel.name = num_ops_ > 1 ? "fused_" + name_ : name_;

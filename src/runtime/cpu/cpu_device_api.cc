@@ -3,11 +3,10 @@
 /// \file cpu_device_api.cc
 /// The host as a device.
 #include <sys/mman.h>
-#include <unistd.h>
-
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/registry.h>
 #include <tvm/runtime/device_api.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -83,8 +82,8 @@ class CPUDeviceAPI final : public DeviceAPI {
   bool SupportsDevicePointerArithmeticsOnHost() final { return true; }
 
  protected:
-  void CopyDataFromTo(const void* from, size_t from_offset, void* to, size_t to_offset,
-                      size_t size, Device dev_from, Device dev_to, DLDataType hint,
+  void CopyDataFromTo(const void* from, size_t from_offset, void* to, size_t to_offset, size_t size,
+                      Device dev_from, Device dev_to, DLDataType hint,
                       TVMStreamHandle stream) final {
     if (size == 0) return;
     std::memcpy(static_cast<char*>(to) + to_offset, static_cast<const char*>(from) + from_offset,

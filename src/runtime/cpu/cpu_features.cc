@@ -64,7 +64,7 @@ std::optional<bool> HostHasCpuFeature(std::string_view name) {
 
 std::optional<bool> HostHasCpuFeature(std::string_view name) {
   // Bits of the kernel's AT_HWCAP and AT_HWCAP2 words.
-  unsigned long hwcap = getauxval(16), hwcap2 = getauxval(26);  // NOLINT(runtime/int)
+  unsigned long hwcap = getauxval(16), hwcap2 = getauxval(26);                // NOLINT(runtime/int)
   auto bit = [](unsigned long word, int n) { return (word >> n & 1) != 0; };  // NOLINT(runtime/int)
   if (name == "neon") return bit(hwcap, 1);
   if (name == "fullfp16") return bit(hwcap, 10);

@@ -105,8 +105,7 @@ Allocator* MemoryManager::GetOrCreateAllocator(Device dev, AllocatorType type) {
   std::unique_ptr<Allocator> allocator;
   auto hook = ffi::Function::GetGlobal("DeviceAllocator." + DeviceTypeName(dev.device_type));
   if (hook.has_value()) {
-    allocator.reset(
-        static_cast<Allocator*>((*hook)(dev, static_cast<int>(type)).cast<void*>()));
+    allocator.reset(static_cast<Allocator*>((*hook)(dev, static_cast<int>(type)).cast<void*>()));
   } else if (type == kNaive) {
     allocator = std::make_unique<NaiveAllocator>();
   } else if (type == kPooled) {
@@ -162,8 +161,8 @@ Tensor StorageObj::AllocTensor(int64_t offset, ffi::Shape shape, DLDataType dtyp
               DeviceAPI::Get(buffer.device)->SupportsDevicePointerArithmeticsOnHost();
   void* data = fold ? static_cast<char*>(buffer.data) + offset : buffer.data;
   return MakeViewTensor(ffi::GetObjectPtr<ffi::Object>(this), data,
-                        fold ? 0 : static_cast<uint64_t>(offset),
-                        static_cast<int>(shape.size()), shape.data(), dtype, buffer.device);
+                        fold ? 0 : static_cast<uint64_t>(offset), static_cast<int>(shape.size()),
+                        shape.data(), dtype, buffer.device);
 }
 
 Tensor StorageObj::AllocTensorScoped(int64_t offset, ffi::Shape shape, DLDataType dtype,
@@ -172,9 +171,8 @@ Tensor StorageObj::AllocTensorScoped(int64_t offset, ffi::Shape shape, DLDataTyp
   if (IsGlobalScope(name)) return AllocTensor(offset, std::move(shape), dtype);
   CheckFits(this, offset, SizeOf(shape, dtype));
   void* data = allocator->CreateView(buffer, shape, dtype, name);
-  Tensor out =
-      ffi::Tensor::FromNDAlloc(StorageAlloc{ffi::GetObjectPtr<StorageObj>(this), data},
-                               std::move(shape), dtype, buffer.device);
+  Tensor out = ffi::Tensor::FromNDAlloc(StorageAlloc{ffi::GetObjectPtr<StorageObj>(this), data},
+                                        std::move(shape), dtype, buffer.device);
   out->byte_offset = static_cast<uint64_t>(offset);
   return out;
 }

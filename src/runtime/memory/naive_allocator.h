@@ -38,8 +38,8 @@ class NaiveAllocator final : public Allocator {
     proto.dtype = type_hint;
     DeviceAPI* api = DeviceAPI::Get(dev);
     Buffer buf{nullptr, api->GetDataSize(proto, ffi::String(mem_scope)), dev, kNaive};
-    buf.data = api->AllocDataSpace(dev, proto.ndim, shape.data(), type_hint,
-                                   ffi::String(mem_scope));
+    buf.data =
+        api->AllocDataSpace(dev, proto.ndim, shape.data(), type_hint, ffi::String(mem_scope));
     used_.fetch_add(buf.size, std::memory_order_relaxed);
     return buf;
   }

@@ -48,7 +48,8 @@ class PooledTensorObj final : public ffi::TensorObj {
     for (int i = this->ndim - 1; i >= 0; --i) {
       dims_[i] = shape[static_cast<size_t>(i)];
       dims_[kMaxRank + i] = stride;
-      stride = static_cast<int64_t>(static_cast<uint64_t>(stride) * static_cast<uint64_t>(dims_[i]));
+      stride =
+          static_cast<int64_t>(static_cast<uint64_t>(stride) * static_cast<uint64_t>(dims_[i]));
     }
     header_.combined_ref_count = ffi::detail::kCombinedRefCountBothOne;
     return Tensor(ObjectUnsafe::ObjectPtrFromOwned<ffi::TensorObj>(&header_));

@@ -55,8 +55,8 @@ class TVM_RUNTIME_DLL PooledAllocator final : public Allocator {
   };
   struct KeyHash {
     size_t operator()(const Key& k) const {
-      return k.size / kPageSize * 0x9E3779B97F4A7C15ULL + static_cast<size_t>(k.dev.device_id) * 31 +
-             static_cast<size_t>(k.dev.device_type);
+      return k.size / kPageSize * 0x9E3779B97F4A7C15ULL +
+             static_cast<size_t>(k.dev.device_id) * 31 + static_cast<size_t>(k.dev.device_type);
     }
   };
   /// Threads spread over the shards; a tensor returns to the shard it came from, so a lock is

@@ -87,7 +87,8 @@ class ViewTensorObj final : public ffi::TensorObj {
     for (int i = ndim - 1; i >= 0; --i) {
       dims_[i] = shape[i];
       dims_[kMaxRank + i] = stride;
-      stride = static_cast<int64_t>(static_cast<uint64_t>(stride) * static_cast<uint64_t>(shape[i]));
+      stride =
+          static_cast<int64_t>(static_cast<uint64_t>(stride) * static_cast<uint64_t>(shape[i]));
     }
     header_.combined_ref_count = ffi::detail::kCombinedRefCountBothOne;
     return Tensor(ObjectUnsafe::ObjectPtrFromOwned<ffi::TensorObj>(&header_));
@@ -122,16 +123,15 @@ struct OwnerAlloc {
 
 }  // namespace
 
-Tensor MakeViewTensor(ffi::ObjectPtr<ffi::Object> owner, void* data, uint64_t byte_offset,
-                      int ndim, const int64_t* shape, DLDataType dtype, Device dev) {
+Tensor MakeViewTensor(ffi::ObjectPtr<ffi::Object> owner, void* data, uint64_t byte_offset, int ndim,
+                      const int64_t* shape, DLDataType dtype, Device dev) {
   if (ndim > ViewTensorObj::kMaxRank) {
     Tensor out = ffi::Tensor::FromNDAlloc(OwnerAlloc{std::move(owner), data},
                                           ffi::Shape(shape, shape + ndim), dtype, dev);
     out->byte_offset = byte_offset;
     return out;
   }
-  return ViewTensorObj::Get()->Revive(std::move(owner), data, byte_offset, ndim, shape, dtype,
-                                      dev);
+  return ViewTensorObj::Get()->Revive(std::move(owner), data, byte_offset, ndim, shape, dtype, dev);
 }
 
 }  // namespace memory

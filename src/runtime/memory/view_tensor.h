@@ -14,8 +14,8 @@ namespace runtime {
 namespace memory {
 
 /// The tensor keeps owner alive. Its strides are the compact ones.
-Tensor MakeViewTensor(ffi::ObjectPtr<ffi::Object> owner, void* data, uint64_t byte_offset,
-                      int ndim, const int64_t* shape, DLDataType dtype, Device dev);
+Tensor MakeViewTensor(ffi::ObjectPtr<ffi::Object> owner, void* data, uint64_t byte_offset, int ndim,
+                      const int64_t* shape, DLDataType dtype, Device dev);
 
 }  // namespace memory
 }  // namespace runtime

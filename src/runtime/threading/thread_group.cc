@@ -61,10 +61,9 @@ std::vector<std::vector<unsigned>> PlanAffinity(ThreadGroup::AffinityMode mode, 
       // On a machine of equal cores the system's scheduler places threads better than we do.
       if (!topo.heterogeneous()) break;
       bool big = mode == ThreadGroup::kBig;
-      std::vector<unsigned> set = big ? std::vector<unsigned>(topo.cpus.begin(),
-                                                              topo.cpus.begin() + topo.num_big)
-                                      : std::vector<unsigned>(topo.cpus.end() - topo.num_little,
-                                                              topo.cpus.end());
+      std::vector<unsigned> set =
+          big ? std::vector<unsigned>(topo.cpus.begin(), topo.cpus.begin() + topo.num_big)
+              : std::vector<unsigned>(topo.cpus.end() - topo.num_little, topo.cpus.end());
       for (auto& s : plan) s = set;
       break;
     }

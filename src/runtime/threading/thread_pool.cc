@@ -5,8 +5,12 @@
 ///
 /// A launch lives on its caller's stack. The caller claims idle workers, posts the launch to
 /// each, runs task 0 itself and waits. Each participant starts with its own task id and then takes
-/// what ids are left. Callers of several threads share the workers and together keep at most as
-/// many threads busy as there may be; a caller that finds none idle runs alone.
+/// what ids are left. A caller that is done takes back the tasks of workers that have not begun, as
+/// a worker without a core must not hold it up; tasks that meet at a barrier have all begun by
+/// then. Callers of several threads share the workers and together keep at most as many threads
+/// busy as there may be; a caller that finds none idle runs alone.
+///
+/// Above 500 lines: slots, launches and pool are one protocol.
 #include <pthread.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/shape.h>
@@ -69,6 +73,15 @@ class Backoff {
 /// True while this thread runs a task: a launch inside one runs inline.
 thread_local bool in_parallel_task = false;
 
+class InTask {
+ public:
+  InTask() : outer_(in_parallel_task) { in_parallel_task = true; }
+  ~InTask() { in_parallel_task = outer_; }
+
+ private:
+  bool outer_;
+};
+
 struct Launch {
   FTVMParallelLambda lambda;
   void* cdata;
@@ -90,13 +103,10 @@ struct Launch {
   }
 
   void RunFrom(int first) {
-    bool outer = in_parallel_task;
-    in_parallel_task = true;
     for (int task = first; task < env.num_task;
          task = next_task.fetch_add(1, std::memory_order_relaxed)) {
       RunTask(task);
     }
-    in_parallel_task = outer;
   }
 
   void RecordFailure(int task, int rc) {
@@ -142,7 +152,11 @@ class ThreadPool {
     std::lock_guard<std::mutex> lock(create_mu_);
     // Taken out of sight first; a launch already inside finishes on the old pool, which is
     // only stopped when idle and never freed, as such a launch may still look at it.
-    if (ThreadPool* pool = global_.exchange(nullptr, std::memory_order_acq_rel)) pool->Stop();
+    if (ThreadPool* pool = global_.exchange(nullptr, std::memory_order_acq_rel)) {
+      pool->Stop();
+      pool->retired_before_ = last_retired_;
+      last_retired_ = pool;
+    }
   }
 
   int NumThreads() const { return num_used_.load(std::memory_order_relaxed); }
@@ -182,17 +196,23 @@ class ThreadPool {
       return RunInline(lambda, cdata, num_task);
     }
 
-    bool caller_runs = exclude_worker0_;
+    int first = exclude_worker0_ ? 1 : 0;
     Launch launch;
     launch.lambda = lambda;
     launch.cdata = cdata;
-    launch.participants = num_claimed + (caller_runs ? 1 : 0);
+    launch.participants = num_claimed + first;
     launch.env.sync_handle = &launch;
     launch.env.num_task = num_task == 0 ? launch.participants : num_task;
     launch.next_task.store(launch.participants, std::memory_order_relaxed);
     launch.pending.store(num_claimed, std::memory_order_relaxed);
-    for (int i = 0; i < num_claimed; ++i) Post(claimed[i], &launch, i + (caller_runs ? 1 : 0));
-    if (caller_runs) launch.RunFrom(0);
+    for (int i = 0; i < num_claimed; ++i) Post(claimed[i], &launch, i + first);
+    if (first != 0) {
+      InTask guard;
+      launch.RunFrom(0);
+      for (int i = num_claimed - 1; i >= 0; --i) {
+        if (TakeBack(claimed[i], &launch)) launch.RunTask(i + first);
+      }
+    }
     Backoff backoff;
     while (launch.pending.load(std::memory_order_acquire) != 0) backoff.Pause();
     busy_.fetch_sub(1, std::memory_order_relaxed);
@@ -204,11 +224,12 @@ class ThreadPool {
 
   struct alignas(64) Slot {
     std::atomic<bool> claimed{false};
-    /// Counts posts; the worker runs once for each step.
+    /// What the worker is to do; it takes this back to null, or the caller does.
+    std::atomic<Launch*> post{nullptr};
+    int task = 0;
+    /// Counts posts, for a sleeping worker to wait on.
     std::atomic<uint32_t> epoch{0};
     std::atomic<bool> sleeping{false};
-    Launch* launch = nullptr;
-    int task = 0;
   };
 
   static ThreadPool* Create() {
@@ -257,7 +278,7 @@ class ThreadPool {
       Slot* slot = &slots_[static_cast<size_t>(i)];
       Backoff backoff;
       while (slot->claimed.exchange(true, std::memory_order_acquire)) backoff.Pause();
-      Post(slot, nullptr, 0);
+      Post(slot, &stop_mark_, 0);
     }
     for (std::thread& t : workers_) t.join();
     workers_.clear();
@@ -271,6 +292,7 @@ class ThreadPool {
     launch.env.sync_handle = &launch;
     launch.env.num_task = num_task == 0 ? 1 : num_task;
     launch.next_task.store(1, std::memory_order_relaxed);
+    InTask guard;
     launch.RunFrom(0);
     return launch.Finish();
   }
@@ -316,30 +338,56 @@ class ThreadPool {
   }
 
   static void Post(Slot* slot, Launch* launch, int task) {
-    slot->launch = launch;
     slot->task = task;
+    slot->post.store(launch, std::memory_order_release);
     slot->epoch.fetch_add(1, std::memory_order_seq_cst);
     if (slot->sleeping.load(std::memory_order_seq_cst)) slot->epoch.notify_one();
   }
 
-  void WaitForPost(Slot* slot, uint32_t seen) {
-    for (int i = 0; i < spin_count_; ++i) {
-      if (slot->epoch.load(std::memory_order_acquire) != seen) return;
-      CpuRelax();
+  /// True if the worker had not begun: its task is the caller's again, and the worker idle.
+  bool TakeBack(Slot* slot, Launch* launch) {
+    Launch* expected = launch;
+    if (slot->post.load(std::memory_order_relaxed) != launch ||
+        !slot->post.compare_exchange_strong(expected, nullptr, std::memory_order_acquire,
+                                            std::memory_order_relaxed)) {
+      return false;
     }
-    slot->sleeping.store(true, std::memory_order_seq_cst);
-    while (slot->epoch.load(std::memory_order_seq_cst) == seen) slot->epoch.wait(seen);
-    slot->sleeping.store(false, std::memory_order_relaxed);
+    launch->pending.fetch_sub(1, std::memory_order_relaxed);
+    busy_.fetch_sub(1, std::memory_order_relaxed);
+    slot->claimed.store(false, std::memory_order_release);
+    return true;
+  }
+
+  /// Waits for a post and takes it, with the task it names.
+  Launch* Take(Slot* slot, int* task) {
+    for (int i = 0;; ++i) {
+      if (slot->post.load(std::memory_order_relaxed) != nullptr) {
+        // The caller may take it back at any time; once it is ours, the slot is.
+        if (Launch* launch = slot->post.exchange(nullptr, std::memory_order_acquire)) {
+          *task = slot->task;
+          return launch;
+        }
+        i = 0;
+      }
+      if (i < spin_count_) {
+        CpuRelax();
+        continue;
+      }
+      slot->sleeping.store(true, std::memory_order_seq_cst);
+      uint32_t seen = slot->epoch.load(std::memory_order_seq_cst);
+      if (slot->post.load(std::memory_order_seq_cst) == nullptr) slot->epoch.wait(seen);
+      slot->sleeping.store(false, std::memory_order_relaxed);
+      i = 0;
+    }
   }
 
   void Work(Slot* slot) {
-    uint32_t seen = 0;
+    InTask guard;
     for (;;) {
-      WaitForPost(slot, seen);
-      ++seen;
-      Launch* launch = slot->launch;
-      if (launch == nullptr) return;
-      launch->RunFrom(slot->task);
+      int task = 0;
+      Launch* launch = Take(slot, &task);
+      if (launch == &stop_mark_) return;
+      launch->RunFrom(task);
       // Idle again before the caller can go on, so that its next launch finds this worker.
       busy_.fetch_sub(1, std::memory_order_relaxed);
       slot->claimed.store(false, std::memory_order_release);
@@ -348,11 +396,13 @@ class ThreadPool {
   }
 
   static std::atomic<ThreadPool*> global_;
+  static ThreadPool* last_retired_;
   static std::mutex create_mu_;
   static int configured_threads_;
   static threading::ThreadGroup::AffinityMode configured_mode_;
   static std::vector<unsigned> configured_cpus_;
 
+  ThreadPool* retired_before_ = nullptr;
   bool exclude_worker0_ = true;
   int spin_count_ = 0;
   int num_slots_ = 0;
@@ -362,9 +412,11 @@ class ThreadPool {
   std::atomic<int> busy_{0};
   std::unique_ptr<Slot[]> slots_;
   std::vector<std::thread> workers_;
+  Launch stop_mark_{};
 };
 
 std::atomic<ThreadPool*> ThreadPool::global_{nullptr};
+ThreadPool* ThreadPool::last_retired_ = nullptr;
 std::mutex ThreadPool::create_mu_;
 int ThreadPool::configured_threads_ = 0;
 threading::ThreadGroup::AffinityMode ThreadPool::configured_mode_ = threading::ThreadGroup::kBig;
@@ -376,8 +428,8 @@ namespace threading {
 
 void ResetThreadPool() { ThreadPool::Reset(); }
 
-void Configure(ThreadGroup::AffinityMode mode, int nthreads,
-               const std::vector<unsigned int>& cpus, int max_concurrency) {
+void Configure(ThreadGroup::AffinityMode mode, int nthreads, const std::vector<unsigned int>& cpus,
+               int max_concurrency) {
   if (max_concurrency > 0) SetMaxConcurrency(max_concurrency);
   ThreadPool::Configure(mode, nthreads, cpus);
 }

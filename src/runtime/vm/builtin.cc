@@ -92,8 +92,8 @@ void MakeClosure(ffi::PackedArgs args, ffi::Any* rv) {
 
 void InvokeClosure(ffi::PackedArgs args, ffi::Any* rv) {
   NeedArgs(args, 2, "vm.builtin.invoke_closure");
-  VirtualMachine::GetContextPtr(args[0])
-      ->InvokeClosurePacked(args[1].cast<ffi::ObjectRef>(), args.Slice(2), rv);
+  VirtualMachine::GetContextPtr(args[0])->InvokeClosurePacked(args[1].cast<ffi::ObjectRef>(),
+                                                              args.Slice(2), rv);
 }
 
 /// True if a boolean, an integer or a one-element tensor is not zero.
@@ -103,13 +103,13 @@ bool ReadIfCond(ffi::AnyView cond) {
   if (tensor->device.device_type != kDLCPU) tensor = tensor.CopyTo(Device{kDLCPU, 0});
   const DLTensor* t = tensor.GetDLTensorPtr();
   TVM_REQUIRE(ffi::GetDataSize(*t) * 8 == static_cast<size_t>((t->dtype.bits + 7) / 8 * 8) &&
-                    t->dtype.lanes == 1,
-                ValueError)
+                  t->dtype.lanes == 1,
+              ValueError)
       << "an if condition needs one element, got a tensor of rank " << t->ndim << " and type "
       << runtime::DataType(t->dtype);
   const char* data = static_cast<const char*>(t->data) + t->byte_offset;
   TVM_REQUIRE(t->dtype.code == kDLInt || t->dtype.code == kDLUInt || t->dtype.code == kDLBool,
-                ValueError)
+              ValueError)
       << "an if condition needs a boolean or an integer, got " << runtime::DataType(t->dtype);
   size_t nbytes = static_cast<size_t>((t->dtype.bits + 7) / 8);
   for (size_t i = 0; i < nbytes; ++i) {

@@ -35,8 +35,8 @@ struct Heap {
     if (arg.type_index() == ffi::TypeIndex::kTVMFFINone) return;
     const DLTensor* t = arg.cast<DLTensor*>();
     TVM_REQUIRE(t->ndim == 1 && t->dtype.code == kDLInt && t->dtype.bits == 64 &&
-                      t->device.device_type == kDLCPU,
-                  TypeError)
+                    t->device.device_type == kDLCPU,
+                TypeError)
         << "a shape heap is a one-dimensional int64 tensor on the cpu";
     data = reinterpret_cast<int64_t*>(static_cast<char*>(t->data) + t->byte_offset);
     size = t->shape[0];
@@ -83,7 +83,7 @@ const char* MismatchText(MatchCode code) {
 /// match_shape(x, heap, n, (code, value) * n, ctx)
 void MatchShape(ffi::PackedArgs args, ffi::Any* rv) {
   TVM_REQUIRE(args.size() >= 3, TypeError) << "vm.builtin.match_shape expects a value, a heap "
-                                                "and a rank";
+                                              "and a rank";
   const int64_t* dims = nullptr;
   int64_t ndim = 0;
   ffi::Shape shape;
@@ -103,8 +103,7 @@ void MatchShape(ffi::PackedArgs args, ffi::Any* rv) {
       << "match_shape of rank " << n << " got " << args.size() << " arguments";
   ffi::AnyView ctx = args[args.size() - 1];
   TVM_REQUIRE(ndim == n, RuntimeError)
-      << Context(ctx) << "match_cast shape size mismatch. Expected rank " << n << ", got "
-      << ndim;
+      << Context(ctx) << "match_cast shape size mismatch. Expected rank " << n << ", got " << ndim;
   for (int i = 0; i < static_cast<int>(n); ++i) {
     auto code = static_cast<MatchCode>(args[kBegin + 2 * i].cast<int64_t>());
     auto reg = args[kBegin + 2 * i + 1].cast<int64_t>();
@@ -143,9 +142,8 @@ void CheckTensorInfo(ffi::PackedArgs args, ffi::Any* rv) {
       << "vm.builtin.check_tensor_info expects 3 or 4 arguments, got " << args.size();
   ffi::AnyView ctx = args[args.size() - 1];
   int32_t index = args[0].type_index();
-  TVM_REQUIRE(index == ffi::TypeIndex::kTVMFFITensor ||
-                    index == ffi::TypeIndex::kTVMFFIDLTensorPtr,
-                TypeError)
+  TVM_REQUIRE(index == ffi::TypeIndex::kTVMFFITensor || index == ffi::TypeIndex::kTVMFFIDLTensorPtr,
+              TypeError)
       << Context(ctx) << "expect a Tensor but get " << KindOf(args[0]);
   const DLTensor* t = args[0].cast<DLTensor*>();
   auto ndim = args[1].cast<int64_t>();
@@ -172,13 +170,13 @@ void CheckPrimValueInfo(ffi::AnyView value, DLDataType dtype_arg, ffi::AnyView c
   int32_t index = value.type_index();
   bool is_bool = index == ffi::TypeIndex::kTVMFFIBool;
   bool is_int = is_bool || index == ffi::TypeIndex::kTVMFFIInt;
-  bool ok = dtype.is_bool()                      ? is_int
-            : dtype.is_int() || dtype.is_uint()  ? is_int
-            : dtype.is_any_float()               ? is_int || index == ffi::TypeIndex::kTVMFFIFloat
+  bool ok = dtype.is_bool()                        ? is_int
+            : dtype.is_int() || dtype.is_uint()    ? is_int
+            : dtype.is_any_float()                 ? is_int || index == ffi::TypeIndex::kTVMFFIFloat
             : dtype.is_handle() || dtype.is_void() ? true
                                                    : false;
   TVM_REQUIRE(ok, TypeError) << Context(ctx) << "expect a value of type " << dtype << " but get "
-                               << KindOf(value);
+                             << KindOf(value);
 }
 
 void CheckTupleInfo(ffi::AnyView value, int64_t size, ffi::AnyView ctx) {
@@ -204,8 +202,8 @@ ffi::Shape TensorToShape(ffi::Tensor arg) {
       << "tensor_to_shape expects a one-dimensional tensor, got rank " << t->ndim;
   runtime::DataType dtype(t->dtype);
   TVM_REQUIRE(dtype.is_int() && dtype.is_scalar() &&
-                    (dtype.bits() == 16 || dtype.bits() == 32 || dtype.bits() == 64),
-                ValueError)
+                  (dtype.bits() == 16 || dtype.bits() == 32 || dtype.bits() == 64),
+              ValueError)
       << "tensor_to_shape expects int16, int32 or int64, got " << dtype;
   std::vector<int64_t> dims(static_cast<size_t>(t->shape[0]));
   const char* data = static_cast<const char*>(t->data) + t->byte_offset;
@@ -268,10 +266,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
                     builtin::MakeShapeDims(args, dims.data());
                     *rv = ffi::Shape(dims.begin(), dims.end());
                   })
-      .def("vm.builtin.make_prim_value",
-           [](ffi::AnyView heap, int64_t code, int64_t reg) {
-             return MakeOne(Heap(heap), code, reg);
-           })
+      .def("vm.builtin.make_prim_value", [](ffi::AnyView heap, int64_t code,
+                                            int64_t reg) { return MakeOne(Heap(heap), code, reg); })
       .def_packed("vm.builtin.check_tensor_info", CheckTensorInfo)
       .def("vm.builtin.check_shape_info", CheckShapeInfo)
       .def("vm.builtin.check_prim_value_info", CheckPrimValueInfo)

@@ -62,8 +62,8 @@ ffi::Tensor BindBlobConstant(const VMExecutable::BlobConstant& c, Index index, c
   }
   size_t nbytes = ffi::GetDataSize(static_cast<size_t>(count), c.dtype);
   TVM_REQUIRE(nbytes == c.nbytes && c.offset >= sizeof(header) && c.offset <= header.nbytes &&
-                    nbytes <= header.nbytes - c.offset && c.offset % kAllocAlignment == 0,
-                RuntimeError)
+                  nbytes <= header.nbytes - c.offset && c.offset % kAllocAlignment == 0,
+              RuntimeError)
       << "VM constant " << index << " takes bytes [" << c.offset << ", " << c.offset + c.nbytes
       << ") of the library's constants blob, which has " << header.nbytes << " bytes";
   // The executable imports the library, so keeping it keeps the bytes mapped.
@@ -98,8 +98,8 @@ void VirtualMachineImpl::LoadConstants() {
       value = BindBlobConstant(it->second, index, base, exec_);
     }
     auto scope = exec_->memory_scopes.find(index);
-    bool scoped = scope != exec_->memory_scopes.end() && scope->second != "global" &&
-                  !scope->second.empty();
+    bool scoped =
+        scope != exec_->memory_scopes.end() && scope->second != "global" && !scope->second.empty();
     if (auto t = value.as<ffi::Tensor>(); t.has_value() && t->defined()) {
       const DLTensor* src = t->GetDLTensorPtr();
       if (scoped || src->device.device_type != dev.device_type ||
@@ -187,8 +187,8 @@ void VirtualMachineImpl::Decode(VMFunc* func) {
         break;
       case Opcode::Ret:
         op.step = Step::kRet;
-        op.reg = instr.result == Instruction::kVoidRegister ? -1
-                                                            : static_cast<int32_t>(instr.result);
+        op.reg =
+            instr.result == Instruction::kVoidRegister ? -1 : static_cast<int32_t>(instr.result);
         break;
       case Opcode::Goto:
         op.step = Step::kGoto;
@@ -268,8 +268,7 @@ void VirtualMachineImpl::DecodeCall(VMFunc* func, const Instruction& instr, Op* 
       break;
   }
   // The steps of builtins still need the function for an instrument to see.
-  TVMFFIObjectHandle handle =
-      ViewOf(func_values_[static_cast<size_t>(instr.func_idx)]).v_obj;
+  TVMFFIObjectHandle handle = ViewOf(func_values_[static_cast<size_t>(instr.func_idx)]).v_obj;
   op->self = handle;
   op->safe_call = TVMFFIFunctionGetCellPtr(handle)->safe_call;
 }

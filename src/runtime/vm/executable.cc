@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// \file executable.cc
 /// VMExecutable: validation, serialization and module functions. Its text is in executable_text.cc.
+/// Above 500 lines: writer, reader and checks of one format stay side by side.
 #include <tvm/ffi/container/shape.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/memory.h>
@@ -280,8 +281,8 @@ class Saver {
         SaveDLTensor(out_, value.cast<ffi::Tensor>().GetDLTensorPtr());
         return;
       default:
-        TVM_FFI_THROW(RuntimeError) << "cannot save VM constant " << index << " of type "
-                                    << value.GetTypeKey();
+        TVM_FFI_THROW(RuntimeError)
+            << "cannot save VM constant " << index << " of type " << value.GetTypeKey();
     }
   }
 
@@ -479,7 +480,8 @@ std::vector<std::pair<uint64_t, ffi::Tensor>> VMExecutable::PlaceConstantsInBlob
     size_t nbytes = GetDataSize(*t);
     auto scope = memory_scopes.find(static_cast<Index>(i));
     if (t->device.device_type != kDLCPU || static_cast<int64_t>(nbytes) < min_bytes ||
-        nbytes == 0 || !IsContiguous(*t) || (scope != memory_scopes.end() && scope->second != "global")) {
+        nbytes == 0 || !IsContiguous(*t) ||
+        (scope != memory_scopes.end() && scope->second != "global")) {
       continue;
     }
     // Constants that share a tensor object share its place.
@@ -504,8 +506,7 @@ bool VMExecutable::HasFunction(const ffi::String& name) const {
 
 ffi::Module VMExecutable::VMLoadExecutable() const {
   auto machine = VirtualMachine::Create();
-  machine->LoadExecutable(
-      ffi::GetObjectPtr<VMExecutable>(const_cast<VMExecutable*>(this)));
+  machine->LoadExecutable(ffi::GetObjectPtr<VMExecutable>(const_cast<VMExecutable*>(this)));
   return ffi::Module(machine);
 }
 

@@ -75,8 +75,8 @@ std::string ConstantText(const VMExecutable& exec, size_t i) {
   }
   const ffi::Any& value = exec.constants[i];
   if (auto t = value.as<ffi::Tensor>(); t.has_value() && t->defined()) {
-    return t->ndim() == 0 ? "scalar" : ShapeText(t->GetDLTensorPtr()->shape,
-                                                 static_cast<size_t>(t->ndim()));
+    return t->ndim() == 0 ? "scalar"
+                          : ShapeText(t->GetDLTensorPtr()->shape, static_cast<size_t>(t->ndim()));
   }
   if (auto shape = value.as<ffi::Shape>(); shape.has_value() && shape->defined()) {
     return "shapetuple" + ShapeText(shape->data(), shape->size());
@@ -102,7 +102,8 @@ ffi::String VMExecutable::Stats() const {
   std::ostringstream os;
   os << "Relax VM executable statistics:\n";
   os << "  Constant pool (# " << constants.size() << "): [";
-  for (size_t i = 0; i < constants.size(); ++i) os << (i != 0 ? ", " : "") << ConstantText(*this, i);
+  for (size_t i = 0; i < constants.size(); ++i)
+    os << (i != 0 ? ", " : "") << ConstantText(*this, i);
   os << "]\n";
   os << "  Globals (#" << num_globals << "): [" << globals << "]\n";
   os << "  Packed functions (#" << num_packed << "): [" << packed << "]\n";

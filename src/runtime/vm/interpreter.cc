@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// \file interpreter.cc
 /// The interpreter's loop, and the way from an outside call into it.
+/// Above 500 lines: the steps stay in the same file as the loop, which inlines them.
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/extra/json.h>
 #include <tvm/runtime/device_api.h>
@@ -117,8 +118,8 @@ ffi::Any VirtualMachineImpl::AllocStorage(Frame* frame, const Op& op, const TVMF
   auto dev_index = view(2).cast<int64_t>();
   if (dev_index == -1) dev_index = static_cast<int64_t>(devices.size()) - 1;
   TVM_REQUIRE(dev_index >= 0 && dev_index < static_cast<int64_t>(devices.size()), ValueError)
-      << "alloc_storage asks for device " << dev_index << ", but the machine has "
-      << devices.size() << " devices";
+      << "alloc_storage asks for device " << dev_index << ", but the machine has " << devices.size()
+      << " devices";
   auto index = static_cast<size_t>(dev_index);
   Allocator* alloc = allocators[index];
   bool scoped = false;
@@ -155,6 +156,42 @@ ffi::Any VirtualMachineImpl::AllocStorage(Frame* frame, const Op& op, const TVMF
   site.entries[slot].size = size;
   return fresh;
 }
+
+namespace {
+
+/// alloc_tensor(storage, offset, shape, dtype)
+ffi::Any AllocTensor(const TVMFFIAny* args) {
+  auto view = [args](int i) { return ffi::AnyView::CopyFromTVMFFIAny(args[i]); };
+  TVM_REQUIRE(args[0].type_index == StorageObj::RuntimeTypeIndex(), TypeError)
+      << "alloc_tensor expects a Storage, got " << view(0).GetTypeKey();
+  auto* storage = ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<StorageObj>(args[0].v_obj);
+  bool plain = args[1].type_index == ffi::TypeIndex::kTVMFFIInt &&
+               args[2].type_index == ffi::TypeIndex::kTVMFFIShape &&
+               args[3].type_index == ffi::TypeIndex::kTVMFFIDataType;
+  if (plain && storage->buffer.device.device_type == kDLCPU) {
+    const TVMFFIShapeCell* shape = TVMFFIShapeGetCellPtr(args[2].v_obj);
+    DLDataType dtype = args[3].v_dtype;
+    int64_t bits = static_cast<int64_t>(dtype.bits) * dtype.lanes;
+    bool fits = args[1].v_int64 >= 0;
+    for (size_t i = 0; i < shape->size; ++i) {
+      fits &= shape->data[i] >= 0 && !__builtin_mul_overflow(bits, shape->data[i], &bits);
+    }
+    int64_t end = 0;
+    fits = fits && !__builtin_add_overflow(bits / 8 + (bits % 8 != 0), args[1].v_int64, &end) &&
+           static_cast<uint64_t>(end) <= storage->buffer.size;
+    if (fits) {
+      return static_cast<ffi::Tensor>(memory::MakeViewTensor(
+          ffi::GetObjectPtr<ffi::Object>(storage),
+          static_cast<char*>(storage->buffer.data) + args[1].v_int64, 0,
+          static_cast<int>(shape->size), shape->data, dtype, storage->buffer.device));
+    }
+  }
+  // Other devices, and what does not fit and gets its error there.
+  return static_cast<ffi::Tensor>(storage->AllocTensor(
+      view(1).cast<int64_t>(), view(2).cast<ffi::Shape>(), view(3).cast<DLDataType>()));
+}
+
+}  // namespace
 
 ffi::Any VirtualMachineImpl::MakeTuple(Frame* frame, const Op& op, const TVMFFIAny* args) {
   TupleSite& site = frame->tuples[static_cast<size_t>(op.memo)];
@@ -197,13 +234,9 @@ void VirtualMachineImpl::RunStep(Frame* frame, const Op& op, const TVMFFIAny* ar
     case Step::kAllocStorage:
       *result = AllocStorage(frame, op, args);
       return;
-    case Step::kAllocTensor: {
-      auto* storage = const_cast<StorageObj*>(view(0).cast<memory::Storage>().get());
-      TVM_REQUIRE(storage != nullptr, TypeError) << "alloc_tensor expects a Storage, got None";
-      *result = static_cast<ffi::Tensor>(storage->AllocTensor(
-          view(1).cast<int64_t>(), view(2).cast<ffi::Shape>(), view(3).cast<DLDataType>()));
+    case Step::kAllocTensor:
+      *result = AllocTensor(args);
       return;
-    }
     case Step::kAllocShapeHeap: {
       ffi::Any& memo = frame->heaps[static_cast<size_t>(op.memo)];
       auto n = view(1).cast<int64_t>();

@@ -33,13 +33,12 @@ VMClosure::VMClosure(ffi::String func_name, ffi::Function impl) {
 }
 
 ffi::Function VMClosure::BindLastArgs(ffi::Function func, std::vector<ffi::Any> last_args) {
-  return ffi::Function::FromPacked(
-      [func = std::move(func), last_args = std::move(last_args)](ffi::PackedArgs args,
-                                                                  ffi::Any* rv) {
-        std::vector<ffi::AnyView> all(args.data(), args.data() + args.size());
-        all.insert(all.end(), last_args.begin(), last_args.end());
-        func.CallPacked(all.data(), static_cast<int32_t>(all.size()), rv);
-      });
+  return ffi::Function::FromPacked([func = std::move(func), last_args = std::move(last_args)](
+                                       ffi::PackedArgs args, ffi::Any* rv) {
+    std::vector<ffi::AnyView> all(args.data(), args.data() + args.size());
+    all.insert(all.end(), last_args.begin(), last_args.end());
+    func.CallPacked(all.data(), static_cast<int32_t>(all.size()), rv);
+  });
 }
 
 ffi::ObjectPtr<VirtualMachine> VirtualMachine::Create() {
@@ -55,8 +54,7 @@ void VirtualMachineImpl::InitFromArgs(ffi::PackedArgs args) {
   std::vector<Device> devs;
   std::vector<AllocatorType> types;
   for (int i = 0; i < args.size(); i += 3) {
-    devs.push_back(
-        Device{static_cast<DLDeviceType>(args[i].cast<int>()), args[i + 1].cast<int>()});
+    devs.push_back(Device{static_cast<DLDeviceType>(args[i].cast<int>()), args[i + 1].cast<int>()});
     types.push_back(static_cast<AllocatorType>(args[i + 2].cast<int>()));
   }
   Init(devs, types);
@@ -87,9 +85,8 @@ void VirtualMachineImpl::Init(const std::vector<Device>& devs,
 
 VMFunc* VirtualMachineImpl::Lookup(const std::string& func_name) {
   auto it = exec_->func_map.find(func_name);
-  if (it == exec_->func_map.end() ||
-      exec_->func_table[static_cast<size_t>(it->second)].kind ==
-          VMFuncInfo::FuncKind::kPackedFunc) {
+  if (it == exec_->func_map.end() || exec_->func_table[static_cast<size_t>(it->second)].kind ==
+                                         VMFuncInfo::FuncKind::kPackedFunc) {
     TVM_FFI_THROW(ValueError) << "Unknown function: " << func_name;
   }
   TVM_REQUIRE(!funcs_.empty(), RuntimeError)
@@ -181,9 +178,8 @@ namespace {
 ffi::Any FollowPath(ffi::Any value, ffi::PackedArgs path) {
   for (int i = 0; i < path.size(); ++i) {
     auto array = value.try_cast<ffi::Array<ffi::Any>>();
-    TVM_REQUIRE(array.has_value(), ValueError)
-        << "the output has no element at index " << i << " of the path: it is a "
-        << value.GetTypeKey();
+    TVM_REQUIRE(array.has_value(), ValueError) << "the output has no element at index " << i
+                                               << " of the path: it is a " << value.GetTypeKey();
     auto index = path[i].cast<int64_t>();
     TVM_REQUIRE(index >= 0 && index < static_cast<int64_t>(array->size()), IndexError)
         << "output index " << index << " is out of bounds, there are " << array->size();
@@ -196,9 +192,8 @@ ffi::Any FollowPath(ffi::Any value, ffi::PackedArgs path) {
 ffi::Any VirtualMachineImpl::GetOutput(const std::string& func_name, ffi::PackedArgs path) {
   Lookup(func_name);
   auto it = outputs_.find(func_name);
-  TVM_REQUIRE(it != outputs_.end(), ValueError)
-      << "No output saved for call of \"" << func_name
-      << "\"; use `invoke_stateful` to call it first.";
+  TVM_REQUIRE(it != outputs_.end(), ValueError) << "No output saved for call of \"" << func_name
+                                                << "\"; use `invoke_stateful` to call it first.";
   return FollowPath(it->second, path);
 }
 
@@ -214,9 +209,8 @@ ffi::Optional<ffi::Function> VirtualMachineImpl::GetFunction(const ffi::String& 
   // Each function keeps the machine alive.
   ffi::Module keep(ffi::GetObjectPtr<ffi::ModuleObj>(this));
   auto packed = [this, keep](auto body) {
-    return ffi::Function::FromPacked([this, keep, body](ffi::PackedArgs args, ffi::Any* rv) {
-      body(this, args, rv);
-    });
+    return ffi::Function::FromPacked(
+        [this, keep, body](ffi::PackedArgs args, ffi::Any* rv) { body(this, args, rv); });
   };
   auto need = [](ffi::PackedArgs args, int n, const char* what) {
     TVM_REQUIRE(args.size() >= n, TypeError)

@@ -50,8 +50,8 @@ class VirtualMachineImpl final : public VirtualMachine {
 
   // ---- module functions (vm.cc) ----
   void InitFromArgs(ffi::PackedArgs args);
-  void SaveFunction(const ffi::String& func_name, const ffi::String& save_name,
-                    bool include_return, ffi::PackedArgs args);
+  void SaveFunction(const ffi::String& func_name, const ffi::String& save_name, bool include_return,
+                    ffi::PackedArgs args);
   void SetInput(const std::string& func_name, ffi::PackedArgs args);
   void SetInputWithParamModule(const std::string& func_name, ffi::PackedArgs args);
   void InvokeStateful(const std::string& func_name);

@@ -59,9 +59,7 @@ int AddKernel(void*, const TVMFFIAny* args, int32_t n, TVMFFIAny*) {
 TVM_FFI_STATIC_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::GlobalDef()
-      .def("test.vm.fail", [](int64_t v) -> int64_t {
-        TVM_FFI_THROW(KeyError) << "no key " << v;
-      })
+      .def("test.vm.fail", [](int64_t v) -> int64_t { TVM_FFI_THROW(KeyError) << "no key " << v; })
       .def("test.vm.dec", [](int64_t v) { return v - 1; })
       .def("test.vm.add_int", [](int64_t a, int64_t b) { return a + b; })
       .def("test.vm.positive", [](int64_t v) { return v > 0; });
@@ -224,8 +222,9 @@ TEST(VMTest, ErrorsNameTheProblem) {
     }
     return "";
   };
-  EXPECT_EQ(message(), "InternalError: Invoking function main expects 1 arguments (p0), but 0 "
-                       "arguments were provided.");
+  EXPECT_EQ(message(),
+            "InternalError: Invoking function main expects 1 arguments (p0), but 0 "
+            "arguments were provided.");
   EXPECT_EQ(message(3), "TypeError: main x expect a Tensor but get int");
   EXPECT_EQ(message(Filled({3, 1}, 0)), "ValueError: main x expect Tensor with ndim 1 but get 2");
   EXPECT_FALSE(vm->GetFunction("nothing", false).has_value());
@@ -305,8 +304,7 @@ TEST(VMTest, ClosuresAndDynamicShapes) {
   b.Begin("dyn", 1, 8);
   b.Call("vm.builtin.alloc_shape_heap", {B::VM(), B::I(2)}, 1);
   b.Call("vm.builtin.match_shape", {B::R(0), B::R(1), B::I(1), B::I(1), B::I(0), ctx});
-  b.Call("vm.builtin.make_shape",
-         {B::R(1), B::I(2), B::I(1), B::I(0), B::I(1), B::I(0)}, 2);
+  b.Call("vm.builtin.make_shape", {B::R(1), B::I(2), B::I(1), B::I(0), B::I(1), B::I(0)}, 2);
   b.Call("vm.builtin.alloc_storage", {B::VM(), B::R(2), B::I(0), f32}, 3);
   b.Call("vm.builtin.alloc_tensor", {B::R(3), B::I(0), B::R(2), f32}, 4);
   b.Call("vm.builtin.shape_of", {B::R(4)}, 5);
@@ -337,9 +335,9 @@ TEST(VMTest, MatchShapeErrors) {
   EXPECT_NE(message(ffi::Shape{2, 3}, nullptr, 2, 0, 2, 0, 4, "ctx")
                 .find("ctx match_cast error,  shape[1] mismatch to specified constant."),
             std::string::npos);
-  EXPECT_NE(message(ffi::Shape{2}, nullptr, 2, 0, 2, 0, 4, "ctx")
-                .find("match_cast shape size mismatch."),
-            std::string::npos);
+  EXPECT_NE(
+      message(ffi::Shape{2}, nullptr, 2, 0, 2, 0, 4, "ctx").find("match_cast shape size mismatch."),
+      std::string::npos);
   Tensor heap = Tensor::Empty(ffi::Shape{1}, DLDataType{kDLInt, 64, 1}, kCPU);
   EXPECT_EQ(message(ffi::Shape{7, 7}, ffi::Tensor(heap), 2, 1, 0, 3, 0, "c"), "");
   EXPECT_NE(message(ffi::Shape{7, 8}, ffi::Tensor(heap), 2, 1, 0, 3, 0, "c")
@@ -404,8 +402,8 @@ TEST(VMTest, InstrumentSeesAndSkips) {
 
 TEST(VMTest, NativeFunctions) {
   // Doubles register 0 into register 1, the one after its arguments.
-  ffi::Function::SetGlobal("__vmtir__twice", ffi::Function::FromTyped([](void*, void* regs, void*,
-                                                                         void*) {
+  ffi::Function::SetGlobal("__vmtir__twice",
+                           ffi::Function::FromTyped([](void*, void* regs, void*, void*) {
                              auto* r = static_cast<TVMFFIAny*>(regs);
                              r[1] = r[0];
                              r[1].v_int64 = 2 * r[0].v_int64;

@@ -93,6 +93,24 @@ TEST(LowerInitBlock, GuardsAllReductionAxes) {
   EXPECT_EQ(CountNodes<IfThenElseNode>(after), 1);
 }
 
+TEST(LowerInitBlock, NeutralElementWithoutIterations) {
+  Var n("n");
+  te::Tensor a = te::placeholder({4, n}, DataType::Float(32), "A");
+  IterVar k = te::reduce_axis(Range::FromMinExtent(0, n), "k");
+  te::Tensor c = te::compute({4}, [&](Var i) { return te::sum(a(i, k), {k}); }, "C");
+  PrimFunc func = te::CreatePrimFuncFromArgs({a, c, n});
+  PrimFunc after = RunPass(transform::LowerInitBlock(), func);
+  for (int64_t extent : {0, 3}) {
+    auto in = Pattern(4 * extent), out = Pattern(4, 2);
+    Interpreter().Run(after, {in, out}, {extent});
+    for (int64_t i = 0; i < 4; ++i) {
+      double want = 0;
+      for (int64_t x = 0; x < extent; ++x) want += in->f[i * extent + x];
+      EXPECT_EQ(out->f[i], want);
+    }
+  }
+}
+
 TEST(PlanBufferAllocation, MovesToTheLoopAroundAllAccesses) {
   Buffer a = VectorOf(8, "A"), t = VectorOf(8, "T");
   Var i("i"), v1("v1"), v2("v2");

@@ -56,9 +56,14 @@ class RegionList {
       for (size_t d = 0; d < result.size(); ++d) {
         const Range& other = entry.regions[r][d];
         if (SameRange(result[d], other)) continue;
-        IntSet both = arith::Union({IntSet::FromRange(result[d]), IntSet::FromRange(other)});
         const PrimExpr& extent = entry.buffer.shape()[d];
-        result.Set(d, both.CoverRange(Range::FromMinExtent(make_zero(extent.dtype()), extent)));
+        Range whole = Range::FromMinExtent(make_zero(extent.dtype()), extent);
+        if (SameRange(result[d], whole) || SameRange(other, whole)) {
+          result.Set(d, whole);
+          continue;
+        }
+        IntSet both = arith::Union({IntSet::FromRange(result[d]), IntSet::FromRange(other)});
+        result.Set(d, both.CoverRange(whole));
       }
     }
     return result;

@@ -38,19 +38,8 @@ Pass CreatePrimFuncPass(PrimFuncPassFn run, int opt_level, ffi::String name,
       std::move(run), PassInfo(opt_level, std::move(name), std::move(required))));
 }
 
-namespace {
-
-std::string FactoryName(const char* pass_name) {
-  std::string name = pass_name;
-  size_t dot = name.rfind('.');
-  TVM_FFI_ICHECK(dot != std::string::npos) << "pass name " << name << " lacks its layer";
-  return name.substr(0, dot) + ".transform" + name.substr(dot);
-}
-
-}  // namespace
-
 PrimFuncPassRegistration::PrimFuncPassRegistration(const PrimFuncPassSpec& spec) : spec_(spec) {
-  tvm::transform::RegisterPassFactory(FactoryName(spec.name), spec.summary,
+  tvm::transform::RegisterPassFactory(spec.name, spec.summary,
                                       [this] { return Create(); });
 }
 

@@ -15,10 +15,10 @@ namespace tvm {
 namespace tirx {
 
 /// Text of a function as messages show it: `f(A: Tensor([m, 4], float32), n: int32)`.
-std::string SignatureText(const PrimFunc& func, const ffi::String& name);
+TVM_DLL std::string SignatureText(const PrimFunc& func, const ffi::String& name);
 
 /// The checks of one function, and where they leave what the body needs.
-class ArgCheckProgram {
+class TVM_DLL ArgCheckProgram {
  public:
   /// What the slots of one parameter hold.
   struct ParamSlots {

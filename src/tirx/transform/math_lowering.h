@@ -4,6 +4,7 @@
 #ifndef TVM_SRC_TIRX_TRANSFORM_MATH_LOWERING_H_
 #define TVM_SRC_TIRX_TRANSFORM_MATH_LOWERING_H_
 
+#include <tvm/runtime/base.h>
 #include <tvm/tirx/expr.h>
 
 namespace tvm {
@@ -18,18 +19,18 @@ struct MathOptions {
 /// Each function takes and gives float32 of any lanes. Errors stay within 2 ulp over the whole
 /// range; infinities, NaN, signed zeros and denormals behave as in C. Only additions,
 /// multiplications, divisions, selects and bit moves are used, so vectors stay vectors.
-PrimExpr LowerExp(const PrimExpr& x, const MathOptions& options);
-PrimExpr LowerExp2(const PrimExpr& x, const MathOptions& options);
-PrimExpr LowerExp10(const PrimExpr& x, const MathOptions& options);
-PrimExpr LowerLog(const PrimExpr& x, const MathOptions& options);
-PrimExpr LowerLog2(const PrimExpr& x, const MathOptions& options);
-PrimExpr LowerLog10(const PrimExpr& x, const MathOptions& options);
-PrimExpr LowerLog1p(const PrimExpr& x, const MathOptions& options);
-PrimExpr LowerTanh(const PrimExpr& x, const MathOptions& options);
-PrimExpr LowerSigmoid(const PrimExpr& x, const MathOptions& options);
-PrimExpr LowerErf(const PrimExpr& x, const MathOptions& options);
-PrimExpr LowerRsqrt(const PrimExpr& x, const MathOptions& options);
-PrimExpr LowerPow(const PrimExpr& x, const PrimExpr& y, const MathOptions& options);
+TVM_DLL PrimExpr LowerExp(const PrimExpr& x, const MathOptions& options);
+TVM_DLL PrimExpr LowerExp2(const PrimExpr& x, const MathOptions& options);
+TVM_DLL PrimExpr LowerExp10(const PrimExpr& x, const MathOptions& options);
+TVM_DLL PrimExpr LowerLog(const PrimExpr& x, const MathOptions& options);
+TVM_DLL PrimExpr LowerLog2(const PrimExpr& x, const MathOptions& options);
+TVM_DLL PrimExpr LowerLog10(const PrimExpr& x, const MathOptions& options);
+TVM_DLL PrimExpr LowerLog1p(const PrimExpr& x, const MathOptions& options);
+TVM_DLL PrimExpr LowerTanh(const PrimExpr& x, const MathOptions& options);
+TVM_DLL PrimExpr LowerSigmoid(const PrimExpr& x, const MathOptions& options);
+TVM_DLL PrimExpr LowerErf(const PrimExpr& x, const MathOptions& options);
+TVM_DLL PrimExpr LowerRsqrt(const PrimExpr& x, const MathOptions& options);
+TVM_DLL PrimExpr LowerPow(const PrimExpr& x, const PrimExpr& y, const MathOptions& options);
 
 }  // namespace tirx
 }  // namespace tvm

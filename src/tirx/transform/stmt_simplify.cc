@@ -21,14 +21,59 @@ namespace tirx {
 
 namespace {
 
+/// Whether an expression holds something that facts about its variables could decide or remove.
+/// Sums and products of indices, and all float arithmetic, are what they are.
+class DecidableFinder final : public ExprVisitor {
+ public:
+  static bool In(const Expr& expr) {
+    DecidableFinder finder;
+    finder.VisitExpr(expr);
+    return finder.found_;
+  }
+
+ private:
+  void VisitExpr(const Expr& expr) final {
+    if (!found_) ExprVisitor::VisitExpr(expr);
+  }
+  template <typename Node>
+  void OnIntegers(const Node* op) {
+    if (op->a.dtype().is_any_float()) {
+      ExprVisitor::VisitExpr_(op);
+    } else {
+      found_ = true;
+    }
+  }
+  void VisitExpr_(const DivNode* op) final { OnIntegers(op); }
+  void VisitExpr_(const ModNode* op) final { OnIntegers(op); }
+  void VisitExpr_(const FloorDivNode* op) final { OnIntegers(op); }
+  void VisitExpr_(const FloorModNode* op) final { OnIntegers(op); }
+  void VisitExpr_(const MinNode* op) final { OnIntegers(op); }
+  void VisitExpr_(const MaxNode* op) final { OnIntegers(op); }
+  void VisitExpr_(const EQNode* op) final { OnIntegers(op); }
+  void VisitExpr_(const NENode* op) final { OnIntegers(op); }
+  void VisitExpr_(const LTNode* op) final { OnIntegers(op); }
+  void VisitExpr_(const LENode* op) final { OnIntegers(op); }
+  void VisitExpr_(const GTNode* op) final { OnIntegers(op); }
+  void VisitExpr_(const GENode* op) final { OnIntegers(op); }
+  void VisitExpr_(const AndNode*) final { found_ = true; }
+  void VisitExpr_(const OrNode*) final { found_ = true; }
+  void VisitExpr_(const NotNode*) final { found_ = true; }
+  void VisitExpr_(const LetNode*) final { found_ = true; }
+
+  bool found_ = false;
+};
+
 class StmtSimplifier final : public StmtExprMutator {
  public:
-  explicit StmtSimplifier(int64_t extensions) {
+  /// `scheduled`: a kernel rule wrote the function with simplified indices; only what can be decided
+  /// is looked at.
+  StmtSimplifier(int64_t extensions, bool scheduled) : scheduled_(scheduled) {
     if (extensions != 0) analyzer_->SetEnabledExtensions(extensions);
   }
 
  private:
   Expr VisitExpr(const Expr& expr) final {
+    if (renaming_) return StmtExprMutator::VisitExpr(expr);
     // Leaves need no simplifier; that is most operands of index expressions.
     if (expr.as<IntImmNode>() != nullptr || expr.as<FloatImmNode>() != nullptr ||
         expr.as<StringImmNode>() != nullptr) {
@@ -38,11 +83,17 @@ class StmtSimplifier final : public StmtExprMutator {
     // Pointers and calls for effect are no values to simplify, but their arguments are.
     if (!IsPrimExpr(expr) || IsVoidType(expr->ty)) return StmtExprMutator::VisitExpr(expr);
     Expr renamed = buffer_remap_.empty() && inlined_.empty() ? expr : Rename(expr);
+    if (scheduled_ && !DecidableFinder::In(renamed)) return renamed;
     return analyzer_->Simplify(PrimExpr(renamed));
   }
 
   /// Applies replaced buffers and inlined variables, which the simplifier does not know.
-  Expr Rename(const Expr& expr) { return StmtExprMutator::VisitExpr(expr); }
+  Expr Rename(const Expr& expr) {
+    renaming_ = true;
+    Expr renamed = StmtExprMutator::VisitExpr(expr);
+    renaming_ = false;
+    return renamed;
+  }
 
   Expr VisitExpr_(const VarNode* op) final {
     auto it = inlined_.find(op);
@@ -153,6 +204,8 @@ class StmtSimplifier final : public StmtExprMutator {
     return shrink ? SeqStmt::Flatten(visited) : visited;
   }
 
+  bool scheduled_;
+  bool renaming_ = false;
   arith::Analyzer analyzer_;
   std::unordered_map<const VarNode*, Expr> inlined_;
 };
@@ -170,7 +223,7 @@ const transform::PrimFuncPassRegistration kPass{{
       if (options->apply_constraints_to_boolean_branches) {
         extensions |= arith::kApplyConstraintsToBooleanBranches;
       }
-      Stmt body = StmtSimplifier(extensions)(func->body);
+      Stmt body = StmtSimplifier(extensions, func->HasNonzeroAttr(attr::kIsScheduled))(func->body);
       return WithBody(std::move(func), std::move(body));
     },
 }};

@@ -87,9 +87,10 @@ class Unroller final : public FoldingMutator {
                      !op->annotations.count(attr::disable_unroll);
     Stmt result = visited;
     if (automatic && explicit_) {
+      Shape once = shape_;  // making the copies counts their statements again
       result = Replicate(loop);
-      shape_ = {outer.steps + shape_.steps * *extent,
-                std::max(outer.depth, shape_.depth + 1), outer.serial_below};
+      shape_ = {outer.steps + once.steps * *extent, std::max(outer.depth, once.depth + 1),
+                outer.serial_below};
     } else {
       if (automatic || op->kind == ForKind::kUnrolled) {
         if (loop->kind != ForKind::kUnrolled) {

@@ -134,6 +134,18 @@ TEST(VectorizeLoop, NamesOfVectorsReachOnlyVectorStatements) {
   CheckSame(n.Func(body), 32, 32);
 }
 
+TEST(VectorizeLoop, SequenceWithLocalsAndScalarStatements) {
+  Nest n;
+  Buffer t = VectorOf(2, "t", "local");
+  Var x("x", DataType::Float(32));
+  // The name x is a vector where the sum into B[0] needs one lane after the other.
+  Stmt body = SeqStmt({AllocBuffer(t), BufferStore(t, BufferLoad(n.a, {n.At()}), {1}),
+                       Bind(x, BufferLoad(t, {1}) * 2.0f),
+                       BufferStore(n.b, BufferLoad(n.b, {0}) + x, {0}),
+                       BufferStore(n.b, BufferLoad(t, {1}) + x, {n.At()})});
+  CheckSame(n.Func(body), 32, 32);
+}
+
 TEST(VectorizeLoop, IntegerDivisionUnderMaskIsNotSpeculated) {
   Buffer d = decl_buffer({IntImm::Int32(8)}, DataType::Int(32), "D");
   Buffer out = decl_buffer({IntImm::Int32(8)}, DataType::Int(32), "O");

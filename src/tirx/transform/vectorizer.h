@@ -116,6 +116,8 @@ class Vectorizer final : public StmtExprMutator {
   std::unordered_map<const VarNode*, Var> wide_vars_;
   /// Buffers of the loop body -> the buffer with an element per lane.
   std::unordered_map<const ffi::Object*, Buffer> wide_buffers_;
+  /// Keys of wide_buffers_, in order of definition.
+  std::vector<const ffi::Object*> widened_;
 };
 
 }  // namespace tirx

@@ -75,22 +75,31 @@ Stmt Vectorizer::Scalarize(const Stmt& stmt) {
 Stmt Vectorizer::VisitStmt(const Stmt& stmt) {
   Stmt result = StmtExprMutator::VisitStmt(stmt);
   if (!give_up_) return result;
-  // Under a mask, or where vector names are in reach, a larger statement has to become the loop.
-  if (mask_.defined() || wide_names_ > 0) return stmt;
+  // Under a mask, or where vector names are in reach, a larger statement has to become the loop; and
+  // a definition must not end up inside of a loop of its own.
+  bool defines = stmt.as<BindNode>() != nullptr || stmt.as<AllocBufferNode>() != nullptr ||
+                 stmt.as<DeclBufferNode>() != nullptr;
+  if (mask_.defined() || wide_names_ > 0 || defines) return stmt;
   give_up_ = false;
   return Scalarize(stmt);
 }
 
 Stmt Vectorizer::VisitStmt_(const SeqStmtNode* op) {
   int names_before = wide_names_;
+  size_t widened_before = widened_.size();
   ffi::Array<Stmt> seq;
   for (const Stmt& stmt : op->seq) {
     seq.push_back(VisitStmt(stmt));
     if (give_up_) break;
   }
   wide_names_ = names_before;
-  if (give_up_) return ffi::GetRef<Stmt>(op);
-  return SeqStmt::Flatten(seq);
+  if (!give_up_) return SeqStmt::Flatten(seq);
+  // The sequence becomes a loop over the lanes: its own buffers keep one element each.
+  while (widened_.size() > widened_before) {
+    wide_buffers_.erase(widened_.back());
+    widened_.pop_back();
+  }
+  return ffi::GetRef<Stmt>(op);
 }
 
 Stmt Vectorizer::VisitStmt_(const BindNode* op) {
@@ -169,6 +178,7 @@ Stmt Vectorizer::VisitStmt_(const AllocBufferNode* op) {
   node->shape.Set(last, extent * make_const(extent.dtype(), lanes_));
   Buffer wide = buffer.WithType(type);
   wide_buffers_[buffer.get()] = wide;
+  widened_.push_back(buffer.get());
   return AllocBuffer(wide, op->annotations, op->span);
 }
 

@@ -76,7 +76,7 @@ using TypeSchema = TypeSchemaImpl<T>;
 template <typename... Args>
 std::string CompoundTypeStr(const char* name) {
   std::string text = name;
-  const char* separator = "<";
+  [[maybe_unused]] const char* separator = "<";
   ((text.append(separator).append(Type2Str<Args>::v()), separator = ", "), ...);
   if constexpr (sizeof...(Args) == 0) text.push_back('<');
   return text + ">";
@@ -86,7 +86,7 @@ std::string CompoundTypeStr(const char* name) {
 template <typename... Args>
 std::string CompoundTypeSchema(const char* key) {
   std::string text = std::string("{\"type\":\"") + key + "\",\"args\":[";
-  const char* separator = "";
+  [[maybe_unused]] const char* separator = "";
   ((text.append(separator).append(TypeSchemaImpl<Args>::v()), separator = ","), ...);
   return text + "]}";
 }

@@ -75,11 +75,11 @@ class StrEnum : public Enum {
 class EnumStateObj : public Object {
  public:
   /// In order of definition.
-  List<Enum> entries;
+  List<ObjectRef> entries;
   /// By number and by name.
-  Dict<Any, Enum> indexes;
+  Dict<Any, ObjectRef> indexes;
   /// Attribute name -> entry -> value.
-  Dict<String, Dict<Enum, Any>> attrs;
+  Dict<String, Dict<ObjectRef, Any>> attrs;
 
   static constexpr bool _type_mutable = true;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("ffi.EnumState", EnumStateObj, Object);

@@ -53,7 +53,7 @@ struct FuncFunctorImpl {
   TVM_FFI_COLD_CODE static std::string TypeSchema() {
     std::string text = "{\"type\":\"ffi.Function\",\"named_args\":{\"return\":[";
     text.append(TypeSchemaImpl<R>::v()).append("],\"params\":[");
-    const char* separator = "";
+    [[maybe_unused]] const char* separator = "";
     ((text.append(separator).append(TypeSchemaImpl<Args>::v()), separator = ","), ...);
     return text + "]}}";
   }

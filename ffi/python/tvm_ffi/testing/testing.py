@@ -50,4 +50,48 @@ class TestObjectDerived(TestObjectBase):
     __test__ = False
 
 
-__all__ = [name for name in vars(sys.modules[__name__]) if not name.startswith("_")]
+def _define(key: str, name: str, parent: type = Object) -> type:
+    """Class without anything of its own for a type of the test library."""
+    body = {"__doc__": f"Objects of type {key}.", "__module__": __name__, "__test__": False}
+    return register_object(key)(type(parent)(name, (parent,), body))
+
+
+for _name in (
+    "TestCompare",
+    "TestCustomCompare",
+    "TestCustomHash",
+    "TestEqWithoutHash",
+    "TestFrozenCxx",
+    "TestHash",
+    "TestNonCopyable",
+    "TestObjectPtrHolder",
+):
+    globals()[_name] = _define(f"testing.{_name}", _name)
+
+# Names with an underscore are not exported by default; tests ask for them by name.
+for _name in (
+    "TestCxxClassBase",
+    "TestCxxInitSubset",
+    "TestCxxKwOnly",
+    "TestCxxAutoInit",
+    "TestCxxAutoInitSimple",
+    "TestCxxAutoInitAllInitOff",
+    "TestCxxAutoInitKwOnlyDefaults",
+    "TestCxxAutoInitParent",
+    "TestCxxNoAutoInit",
+    "TestCxxEnumHolder",
+):
+    globals()[f"_{_name}"] = _define(f"testing.{_name}", f"_{_name}")
+for _name, _parent in (
+    ("TestCxxClassDerived", "_TestCxxClassBase"),
+    ("TestCxxClassDerivedDerived", "_TestCxxClassDerived"),
+    ("TestCxxAutoInitChild", "_TestCxxAutoInitParent"),
+):
+    globals()[f"_{_name}"] = _define(f"testing.{_name}", f"_{_name}", globals()[_parent])
+_SchemaAllTypes = _define("testing.SchemaAllTypes", "_SchemaAllTypes")
+
+__all__ = [
+    name
+    for name in vars(sys.modules[__name__])
+    if not name.startswith("_") or name.startswith(("_TestCxx", "_SchemaAll"))
+]

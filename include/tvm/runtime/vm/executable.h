@@ -50,8 +50,7 @@ class TVM_RUNTIME_DLL VMExecutable : public ffi::ModuleObj {
   int GetPropertyMask() const final { return ffi::Module::kBinarySerializable; }
   ffi::Optional<ffi::Function> GetFunction(const ffi::String& name) final;
   ffi::Bytes SaveToBytes() const final;
-  void WriteToFile(const ffi::String& file_name,
-                                   const ffi::String& format) const final;
+  void WriteToFile(const ffi::String& file_name, const ffi::String& format) const final;
   /// Raises RuntimeError `Invalid VM file format in the <section> section.` for damaged bytes.
   static ffi::Module LoadFromBytes(const ffi::Bytes& bytes);
   static ffi::Module LoadFromFile(const ffi::String& file_name);
@@ -71,8 +70,8 @@ class TVM_RUNTIME_DLL VMExecutable : public ffi::ModuleObj {
   /// bytes: chooses every CPU tensor of at least min_bytes, assigns 64-byte aligned offsets
   /// and returns (offset, tensor) pairs with the blob's size in total_bytes. From then on
   /// SaveToBytes refers to the blob. The executable itself keeps its tensors.
-  std::vector<std::pair<uint64_t, ffi::Tensor>> PlaceConstantsInBlob(
-      int64_t min_bytes, uint64_t* total_bytes);
+  std::vector<std::pair<uint64_t, ffi::Tensor>> PlaceConstantsInBlob(int64_t min_bytes,
+                                                                     uint64_t* total_bytes);
   /// Undoes PlaceConstantsInBlob.
   void ClearBlobPlacement();
 

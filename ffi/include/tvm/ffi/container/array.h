@@ -13,7 +13,6 @@
 #include <tvm/ffi/object.h>
 #include <tvm/ffi/optional.h>
 
-#include <algorithm>
 #include <initializer_list>
 #include <iterator>
 #include <string>
@@ -28,7 +27,7 @@ namespace ffi {
 class ArrayObj : public SeqBaseObj {
  public:
   /// Array without elements and room for `capacity`.
-  static ObjectPtr<ArrayObj> Empty(int64_t capacity = kInitSize) {
+  static ObjectPtr<ArrayObj> Empty(int64_t capacity = kInitCapacity) {
     ObjectPtr<ArrayObj> object =
         make_inplace_array_object<ArrayObj, Any>(static_cast<size_t>(capacity));
     object->data = reinterpret_cast<char*>(object.get()) + sizeof(ArrayObj);
@@ -56,8 +55,6 @@ class ArrayObj : public SeqBaseObj {
     for (int64_t i = 0; i < n; ++i) object->PushUnchecked(val);
     return object;
   }
-
-  static constexpr int64_t kInitSize = 4;
 
   static constexpr int32_t _type_index = TypeIndex::kTVMFFIArray;
   static constexpr bool _type_final = true;
@@ -261,7 +258,8 @@ class Array : public ObjectRef {
   void Assign(IterType first, IterType last) {
     static_assert(detail::is_valid_iterator_v<T, IterType>, "the iterator yields another type");
     if constexpr (detail::is_forward_iterator_v<IterType>) {
-      ObjectPtr<ArrayObj> cells = ArrayObj::Empty(std::max<int64_t>(0, std::distance(first, last)));
+      const int64_t count = std::distance(first, last);
+      ObjectPtr<ArrayObj> cells = ArrayObj::Empty(count > 0 ? count : 0);
       for (; first != last; ++first) cells->PushUnchecked(Any(T(*first)));
       data_ = std::move(cells);
     } else {
@@ -301,7 +299,7 @@ class Array : public ObjectRef {
     const int64_t needed = static_cast<int64_t>(size()) + extra;
     const int64_t room = static_cast<int64_t>(capacity());
     if (needed > room) {
-      return SwitchContainer(std::max({ArrayObj::kInitSize, needed, room * 2}));
+      return SwitchContainer(SeqBaseObj::GrownCapacity(room, needed));
     }
     if (data_ == nullptr || !data_.unique()) return SwitchContainer(room);
     return GetArrayObj();

@@ -12,7 +12,6 @@
 #include <tvm/ffi/memory.h>
 #include <tvm/ffi/object.h>
 
-#include <algorithm>
 #include <initializer_list>
 #include <iterator>
 #include <string>
@@ -47,7 +46,7 @@ class ListObj : public SeqBaseObj {
   void ReserveExtra(int64_t extra) {
     const int64_t needed = TVMFFISeqCell::size + extra;
     if (needed > TVMFFISeqCell::capacity) {
-      Reserve(std::max<int64_t>({needed, TVMFFISeqCell::capacity * 2, ArrayObj::kInitSize}));
+      Reserve(GrownCapacity(TVMFFISeqCell::capacity, needed));
     }
   }
 

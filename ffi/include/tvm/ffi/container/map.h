@@ -15,7 +15,6 @@
 #include <optional>
 #include <string>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 
 namespace tvm {
@@ -90,8 +89,9 @@ class Map : public ObjectRef {
     }
   }
   Map(std::initializer_list<std::pair<K, V>> init) : Map(init.begin(), init.end()) {}  // NOLINT
-  template <typename Hash, typename Equal>
-  Map(const std::unordered_map<K, V, Hash, Equal>& init)  // NOLINT(google-explicit-constructor)
+  /// From std::unordered_map<K, V, ..>, recognised by its members to save the include.
+  template <typename Table, typename = std::enable_if_t<detail::is_hash_table_v<Table, K, V>>>
+  Map(const Table& init)  // NOLINT(google-explicit-constructor)
       : Map(init.begin(), init.end()) {}
 
   /// KeyError when missing.

@@ -20,6 +20,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace tvm {
@@ -208,6 +209,12 @@ class MapIterator {
 template <typename K, typename V, typename KU, typename VU>
 inline constexpr bool is_map_upcast_v = !(std::is_same_v<K, KU> && std::is_same_v<V, VU>) &&
                                         type_subsumes_v<K, KU> && type_subsumes_v<V, VU>;
+
+template <typename Table, typename K, typename V, typename = void>
+inline constexpr bool is_hash_table_v = false;
+template <typename Table, typename K, typename V>
+inline constexpr bool is_hash_table_v<Table, K, V, std::void_t<typename Table::hasher>> =
+    std::is_same_v<typename Table::key_type, K> && std::is_same_v<typename Table::mapped_type, V>;
 
 template <typename T>
 TVM_FFI_INLINE bool ElementMatches(const Any& cell) {

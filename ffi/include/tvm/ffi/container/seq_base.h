@@ -11,8 +11,8 @@
 #include <tvm/ffi/memory.h>
 #include <tvm/ffi/object.h>
 
-#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -93,12 +93,21 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
     }
     TVMFFISeqCell::size += tail;
   }
-  void Reverse() { std::reverse(MutableBegin(), MutableEnd()); }
+  void Reverse() {
+    Any* first = MutableBegin();
+    for (Any* last = MutableEnd(); first < last && first < --last; ++first) first->swap(*last);
+  }
   /// New slots are None. Capacity must suffice.
   void resize(int64_t n) {
     if (n < 0) TVM_FFI_THROW(ValueError) << "cannot resize a sequence to " << n << " elements";
     while (TVMFFISeqCell::size > n) pop_back();
     while (TVMFFISeqCell::size < n) PushUnchecked(Any());
+  }
+  static constexpr int64_t kInitCapacity = 4;
+  /// Capacity for `needed` elements: doubles, so that appending is linear in total.
+  static int64_t GrownCapacity(int64_t capacity, int64_t needed) {
+    int64_t grown = capacity * 2 > kInitCapacity ? capacity * 2 : kInitCapacity;
+    return grown > needed ? grown : needed;
   }
   /// Appends into existing capacity.
   TVM_FFI_INLINE void PushUnchecked(Any item) {

@@ -11,7 +11,6 @@
 #include <tvm/ffi/object.h>
 #include <tvm/ffi/type_traits.h>
 
-#include <algorithm>
 #include <initializer_list>
 #include <iterator>
 #include <ostream>

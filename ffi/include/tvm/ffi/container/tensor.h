@@ -16,7 +16,6 @@
 #include <tvm/ffi/object.h>
 #include <tvm/ffi/type_traits.h>
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -121,11 +120,11 @@ class TensorObjFromNDAlloc : public TensorObj {
     this->shape = reinterpret_cast<int64_t*>(reinterpret_cast<char*>(this) +
                                              sizeof(TensorObjFromNDAlloc));
     this->strides = this->shape + ndim;
-    std::copy(layout.shape.begin(), layout.shape.end(), this->shape);
+    for (size_t i = 0; i < ndim; ++i) this->shape[i] = layout.shape[i];
     if (layout.strides.empty()) {
       FillStridesFromShape(layout.shape, this->strides);
     } else {
-      std::copy(layout.strides.begin(), layout.strides.end(), this->strides);
+      for (size_t i = 0; i < ndim; ++i) this->strides[i] = layout.strides[i];
     }
     alloc_.AllocData(static_cast<DLTensor*>(this), std::forward<ExtraArgs>(extra_args)...);
   }

@@ -45,9 +45,6 @@ inline void Release(Any&& value, TVMFFIAny* result) {
   *result = detail::AnyUnsafe::MoveAnyToTVMFFIAny(std::move(value));
 }
 
-template <typename... T>
-std::string JoinTypes(std::string (*text)(), const char* separator);
-
 template <typename T>
 std::string TypeText() {
   return detail::Type2Str<T>::v();
@@ -81,8 +78,7 @@ inline std::optional<std::vector<AnyView>> ElementsOf(const TVMFFIAny* src) {
   std::vector<AnyView> elements;
   elements.reserve(static_cast<size_t>(cell->size));
   for (int64_t i = 0; i < cell->size; ++i) {
-    elements.push_back(
-        AnyView::CopyFromTVMFFIAny(static_cast<const TVMFFIAny*>(cell->data)[i]));
+    elements.push_back(AnyView::CopyFromTVMFFIAny(static_cast<const TVMFFIAny*>(cell->data)[i]));
   }
   return elements;
 }
@@ -240,7 +236,11 @@ struct TypeTraits<std::variant<T...>> : public stl_detail::CopiedTraits<std::var
  private:
   template <typename U>
   static bool TryStrict(const TVMFFIAny* src, std::optional<Self>* result) {
-    return TypeTraits<U>::CheckAnyStrict(src) && TryConvert<U>(src, result);
+    if constexpr (detail::has_strict_check_v<U>) {
+      return TypeTraits<U>::CheckAnyStrict(src) && TryConvert<U>(src, result);
+    } else {
+      return false;  // has no form of its own
+    }
   }
   template <typename U>
   static bool TryConvert(const TVMFFIAny* src, std::optional<Self>* result) {

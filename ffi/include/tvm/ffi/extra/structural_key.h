@@ -33,8 +33,8 @@ class StructuralKey : public ObjectRef {
   explicit StructuralKey(Any key) : ObjectRef(make_object<StructuralKeyObj>(std::move(key))) {}
 
   bool operator==(const StructuralKey& other) const {
-    return same_as(other) || (get()->hash_i64 == other->hash_i64 &&
-                              StructuralEqual::Equal(get()->key, other->key));
+    return same_as(other) ||
+           (get()->hash_i64 == other->hash_i64 && StructuralEqual::Equal(get()->key, other->key));
   }
   bool operator!=(const StructuralKey& other) const { return !(*this == other); }
 

@@ -63,7 +63,7 @@ class UnchangedOr {
  public:
   using value_type = T;
 
-  UnchangedOr(Unchanged) : data_(Unchanged{}) {}           // NOLINT(google-explicit-constructor)
+  UnchangedOr(Unchanged) : data_(Unchanged{}) {}          // NOLINT(google-explicit-constructor)
   UnchangedOr(T value) : data_(Any(std::move(value))) {}  // NOLINT(google-explicit-constructor)
   template <typename U,
             typename = std::enable_if_t<std::is_convertible_v<U, T> && !std::is_same_v<U, T>>>
@@ -144,8 +144,7 @@ class StructuralMutatorObj : public Object {
   /// Rewrites a value as this rewrite does. For kAllow, `value` must be a view of the reference
   /// that owns the object.
   Any MutateRaw(AnyView value, InplaceMode mode) {
-    auto* entry =
-        mode == InplaceMode::kAllow ? vtable_->maybe_inplace_mutate : vtable_->mutate;
+    auto* entry = mode == InplaceMode::kAllow ? vtable_->maybe_inplace_mutate : vtable_->mutate;
     return Checked(entry(this, value));
   }
   UnchangedOr<Any> Mutate(AnyView value, InplaceMode mode = InplaceMode::kDisallow) {
@@ -310,13 +309,12 @@ Expected<Any> StructuralMutateExpected(Any root, const Fns&... fns) {
 }  // namespace tvm
 
 /// Returns the error of an Expected from a function that returns Expected.
-#define TVM_FFI_S_MUTATE_MAYBE_EARLY_RETURN(Result)                                        \
-  do {                                                                                     \
-    const auto& mutate_result_ = (Result);                                                 \
-    if (mutate_result_.is_err()) {                                                         \
-      return ::tvm::ffi::Unexpected<::tvm::ffi::Error>(                                    \
-          ::tvm::ffi::Error(mutate_result_.error()));                                      \
-    }                                                                                      \
+#define TVM_FFI_S_MUTATE_MAYBE_EARLY_RETURN(Result)                                                \
+  do {                                                                                             \
+    const auto& mutate_result_ = (Result);                                                         \
+    if (mutate_result_.is_err()) {                                                                 \
+      return ::tvm::ffi::Unexpected<::tvm::ffi::Error>(::tvm::ffi::Error(mutate_result_.error())); \
+    }                                                                                              \
   } while (false)
 
 #endif  // TVM_FFI_EXTRA_STRUCTURAL_MUTATE_H_

@@ -270,12 +270,12 @@ Optional<VisitInterrupt> StructuralVisit(const Any& root, const Fns&... fns) {
 }  // namespace tvm
 
 /// Returns an error or interrupt from a function that returns VisitResult.
-#define TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(Result)                                  \
-  do {                                                                              \
-    ::tvm::ffi::VisitResult visit_result_ = (Result);                               \
-    if (visit_result_.is_err() || visit_result_.value().has_value()) {              \
-      return visit_result_;                                                         \
-    }                                                                               \
+#define TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(Result)                     \
+  do {                                                                 \
+    ::tvm::ffi::VisitResult visit_result_ = (Result);                  \
+    if (visit_result_.is_err() || visit_result_.value().has_value()) { \
+      return visit_result_;                                            \
+    }                                                                  \
   } while (false)
 
 #endif  // TVM_FFI_EXTRA_STRUCTURAL_VISIT_H_

@@ -46,8 +46,7 @@ class VisitErrorContext : public ObjectRef {
   TVM_FFI_EXTRA_CXX_API static Array<reflection::AccessPath> FindAccessPaths(
       const ObjectRef& root, const VisitErrorContext& context, bool allow_prefix = false);
 
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(VisitErrorContext, ObjectRef,
-                                                VisitErrorContextObj);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(VisitErrorContext, ObjectRef, VisitErrorContextObj);
 };
 
 /// Appends `object` to the context in `error`, which is created when there is none.
@@ -80,18 +79,18 @@ class VisitErrorThrower {
 }  // namespace tvm
 
 #define TVM_FFI_VISIT_BEGIN() try {
-#define TVM_FFI_VISIT_END(Object)                                 \
-  }                                                               \
-  catch (const ::tvm::ffi::Error& visit_error_) {                 \
+#define TVM_FFI_VISIT_END(Object)                                \
+  }                                                              \
+  catch (const ::tvm::ffi::Error& visit_error_) {                \
     ::tvm::ffi::ExtendVisitErrorContext(visit_error_, (Object)); \
-    throw;                                                        \
+    throw;                                                       \
   }
 /// As TVM_FFI_VISIT_END for functions that return Expected.
-#define TVM_FFI_VISIT_END_RETURN_EXPECTED(Object)                                        \
-  }                                                                                      \
-  catch (const ::tvm::ffi::Error& visit_error_) {                                        \
-    ::tvm::ffi::ExtendVisitErrorContext(visit_error_, (Object));                        \
-    return ::tvm::ffi::Unexpected<::tvm::ffi::Error>(::tvm::ffi::Error(visit_error_));   \
+#define TVM_FFI_VISIT_END_RETURN_EXPECTED(Object)                                      \
+  }                                                                                    \
+  catch (const ::tvm::ffi::Error& visit_error_) {                                      \
+    ::tvm::ffi::ExtendVisitErrorContext(visit_error_, (Object));                       \
+    return ::tvm::ffi::Unexpected<::tvm::ffi::Error>(::tvm::ffi::Error(visit_error_)); \
   }
 #define TVM_FFI_VISIT_THROW(ErrorKind, Object) \
   ::tvm::ffi::detail::VisitErrorThrower(#ErrorKind, (Object)).stream()

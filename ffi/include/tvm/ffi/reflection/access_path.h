@@ -47,13 +47,18 @@ class AccessStepObj : public Object {
 
 class AccessStep : public ObjectRef {
  public:
-  AccessStep(AccessKind kind, Any key) : ObjectRef(make_object<AccessStepObj>(kind, std::move(key))) {}
+  AccessStep(AccessKind kind, Any key)
+      : ObjectRef(make_object<AccessStepObj>(kind, std::move(key))) {}
 
-  static AccessStep Attr(String name) { return AccessStep(AccessKind::kAttr, Any(std::move(name))); }
+  static AccessStep Attr(String name) {
+    return AccessStep(AccessKind::kAttr, Any(std::move(name)));
+  }
   static AccessStep AttrMissing(String name) {
     return AccessStep(AccessKind::kAttrMissing, Any(std::move(name)));
   }
-  static AccessStep ArrayItem(int64_t index) { return AccessStep(AccessKind::kArrayItem, Any(index)); }
+  static AccessStep ArrayItem(int64_t index) {
+    return AccessStep(AccessKind::kArrayItem, Any(index));
+  }
   static AccessStep ArrayItemMissing(int64_t index) {
     return AccessStep(AccessKind::kArrayItemMissing, Any(index));
   }
@@ -133,7 +138,8 @@ inline Optional<AccessPath> AccessPathObj::GetParent() const {
 }
 
 inline AccessPath AccessPathObj::Extend(AccessStep next) const {
-  return AccessPath(make_object<AccessPathObj>(GetRef<ObjectRef>(this), std::move(next), depth + 1));
+  return AccessPath(
+      make_object<AccessPathObj>(GetRef<ObjectRef>(this), std::move(next), depth + 1));
 }
 
 inline AccessPath AccessPathObj::Attr(String name) const {

@@ -178,8 +178,7 @@ inline Function GetMethod(std::string_view type_key, const char* method_name) {
 }
 
 /// Writes a field through its registered setter. Returns the C status; the error is raised.
-inline int CallFieldSetter(const TVMFFIFieldInfo* field, void* field_addr,
-                           const TVMFFIAny* value) {
+inline int CallFieldSetter(const TVMFFIFieldInfo* field, void* field_addr, const TVMFFIAny* value) {
   if (field->setter == nullptr) {
     TVMFFIErrorSetRaisedFromCStr("TypeError", "the field has no setter");
     return -1;
@@ -202,9 +201,9 @@ inline int CallFieldSetterToDefault(const TVMFFIFieldInfo* field, void* field_ad
     return CallFieldSetter(field, field_addr, &field->default_value_or_factory);
   }
   Any value;
-  const int status =
-      TVMFFIFunctionCall(reinterpret_cast<TVMFFIObjectHandle>(field->default_value_or_factory.v_obj),
-                         nullptr, 0, reinterpret_cast<TVMFFIAny*>(&value));
+  const int status = TVMFFIFunctionCall(
+      reinterpret_cast<TVMFFIObjectHandle>(field->default_value_or_factory.v_obj), nullptr, 0,
+      reinterpret_cast<TVMFFIAny*>(&value));
   if (status != 0) return status;
   return CallFieldSetter(field, field_addr, reinterpret_cast<const TVMFFIAny*>(&value));
 }

@@ -68,8 +68,7 @@ class ObjectCreator {
     TVMFFIByteArray name = internal::ToByteArray(type_attr::kNew.name);
     const TVMFFITypeAttrColumn* column = TVMFFIGetTypeAttrColumn(&name);
     const int64_t offset = column == nullptr ? -1 : type_info_->type_index - column->begin_index;
-    return offset >= 0 && offset < column->size &&
-           column->data[offset].type_index != kTVMFFINone;
+    return offset >= 0 && offset < column->size && column->data[offset].type_index != kTVMFFINone;
   }
 
   void RejectUnknown(const Map<String, Any>& fields) const {

@@ -99,8 +99,8 @@ class EnumDef {
 
   EnumDef& SetAttr(std::string_view key, Any value) {
     const String name{std::string(key)};
-    if (state_->attrs.count(name) == 0) state_->attrs.Set(name, Dict<Enum, Any>());
-    Dict<Enum, Any> column = state_->attrs.at(name);
+    if (state_->attrs.count(name) == 0) state_->attrs.Set(name, Dict<ObjectRef, Any>());
+    Dict<ObjectRef, Any> column = state_->attrs.at(name);
     if (column.count(entry_) != 0) {
       TVM_FFI_THROW(RuntimeError) << "Attribute `" << std::string(key) << "` of enum entry `"
                                   << T::_type_key << "."

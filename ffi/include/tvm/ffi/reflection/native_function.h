@@ -96,7 +96,8 @@ class NativeFunctionView<R(A...)> {
   using FNative = typename internal::NativeThunk<R, A...>::FNative;
 
   /// Borrows `function`; the lvalue must outlive the view.
-  NativeFunctionView(const TypedFunction<R(A...)>& function) {  // NOLINT(google-explicit-constructor)
+  NativeFunctionView(
+      const TypedFunction<R(A...)>& function) {  // NOLINT(google-explicit-constructor)
     BorrowFunction(function.packed());
   }
   NativeFunctionView(TypedFunction<R(A...)>&&) = delete;

@@ -293,8 +293,8 @@ class TypeAttrDef {
     if constexpr (std::is_member_function_pointer_v<Callable>) {
       return def(key, internal::MethodAsFunction(function));
     } else {
-      std::string name = internal::TypeKeyText(type_index_) + "." +
-                         std::string(internal::AttrName(key));
+      std::string name =
+          internal::TypeKeyText(type_index_) + "." + std::string(internal::AttrName(key));
       return attr(key, internal::MakeFunction(std::forward<F>(function), std::move(name)));
     }
   }
@@ -329,7 +329,7 @@ class ObjectDef {
     metadata.doc = internal::ToByteArray(builder.doc);
     // The root type only describes the header; nothing but subclasses is ever created.
     if constexpr (!std::is_same_v<T, Object>) metadata.creator = internal::CreatorOf<T>();
-    metadata.total_size = static_cast<int32_t>(internal::TotalSizeOf<T>());
+    metadata.total_size = static_cast<int32_t>(sizeof(T));
     metadata.structural_eq_hash_kind = T::_type_s_eq_hash_kind;
     TVM_FFI_CHECK_SAFE_CALL(TVMFFITypeRegisterMetadata(type_index_, &metadata));
   }
@@ -400,6 +400,9 @@ class ObjectDef {
     builder.RegisterMethod(type_index_, std::move(constructor));
     return *this;
   }
+
+  /// Says that `__ffi_init__` was registered by other means.
+  void MarkConstructor() { has_init_ = true; }
 
   /// Attribute of this type: a callable is stored as a Function, anything else as it is.
   template <typename Key, typename Value>

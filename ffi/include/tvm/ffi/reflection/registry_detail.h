@@ -139,15 +139,11 @@ int64_t HeaderOffset() {
   return reinterpret_cast<char*>(static_cast<Object*>(object)) - reinterpret_cast<char*>(object);
 }
 
-template <typename T>
-int64_t TotalSizeOf() {
-  return static_cast<int64_t>(sizeof(T)) - HeaderOffset<T>();
-}
-
 template <typename T, typename Class, typename Field>
 int64_t MemberOffset(Field Class::* member) {
   T* object = reinterpret_cast<T*>(uintptr_t{4096});
-  const auto* field = reinterpret_cast<const volatile char*>(&(static_cast<Class*>(object)->*member));
+  const auto* field =
+      reinterpret_cast<const volatile char*>(&(static_cast<Class*>(object)->*member));
   return field - reinterpret_cast<const volatile char*>(object) - HeaderOffset<T>();
 }
 
@@ -232,17 +228,23 @@ constexpr int32_t FieldStaticTypeIndex() {
 /// JSON object text that grows member by member.
 class MetadataText {
  public:
-  explicit MetadataText(const std::string& schema) {
-    text_ = "{\"type_schema\":" + Quote(schema);
-  }
+  explicit MetadataText(const std::string& schema) { text_ = "{\"type_schema\":" + Quote(schema); }
 
   void Add(const String& key, const Any& value) {
     text_ += "," + Quote(std::string_view(key.data(), key.size())) + ":";
     switch (value.type_index()) {
-      case kTVMFFINone: text_ += "null"; break;
-      case kTVMFFIBool: text_ += value.cast<bool>() ? "true" : "false"; break;
-      case kTVMFFIInt: text_ += std::to_string(value.cast<int64_t>()); break;
-      case kTVMFFIFloat: text_ += std::to_string(value.cast<double>()); break;
+      case kTVMFFINone:
+        text_ += "null";
+        break;
+      case kTVMFFIBool:
+        text_ += value.cast<bool>() ? "true" : "false";
+        break;
+      case kTVMFFIInt:
+        text_ += std::to_string(value.cast<int64_t>());
+        break;
+      case kTVMFFIFloat:
+        text_ += std::to_string(value.cast<double>());
+        break;
       default: {
         String text = value.cast<String>();
         text_ += Quote(std::string_view(text.data(), text.size()));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// Hand-built packed functions for tests of code generators, without the lowering passes.
-#ifndef TVM_CODEGEN_LLVM_TESTING_H_
-#define TVM_CODEGEN_LLVM_TESTING_H_
+#ifndef TVM_CODEGEN_TESTING_H_
+#define TVM_CODEGEN_TESTING_H_
 
 #include <tvm/codegen/codegen.h>
 #include <tvm/ffi/container/tensor.h>
@@ -88,4 +88,4 @@ inline Stmt Loop(const Var& var, int64_t extent, Stmt body, ForKind kind = ForKi
 }  // namespace testing
 }  // namespace codegen
 }  // namespace tvm
-#endif  // TVM_CODEGEN_LLVM_TESTING_H_
+#endif  // TVM_CODEGEN_TESTING_H_

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+/// \file
+/// \brief DispatchKernels: each function of blocks becomes the loops of its kernel rule.
+#include <tvm/kernels/rule.h>
+#include <tvm/relax/transform.h>
+#include <tvm/tirx/function.h>
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace tvm {
+namespace relax {
+namespace transform {
+
+namespace {
+
+/// Runs f(i) for all i < n on all cores; rethrows the first exception.
+template <typename F>
+void ParallelFor(size_t n, const F& f) {
+  size_t workers = std::min<size_t>(n, std::max(1u, std::thread::hardware_concurrency()));
+  std::atomic<size_t> next{0};
+  std::exception_ptr error;
+  std::mutex mutex;
+  auto run = [&] {
+    for (size_t i = next++; i < n; i = next++) {
+      try {
+        f(i);
+      } catch (...) {
+        std::lock_guard<std::mutex> lock(mutex);
+        if (!error) error = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (size_t t = 1; t < workers; ++t) threads.emplace_back(run);
+  run();
+  for (std::thread& t : threads) t.join();
+  if (error) std::rethrow_exception(error);
+}
+
+IRModule Run(IRModule mod, const Target& target) {
+  std::vector<std::pair<GlobalVar, tirx::PrimFunc>> work;
+  for (const auto& [gv, base] : mod->SortedFunctions()) {
+    auto func = base.as<tirx::PrimFunc>();
+    if (!func.has_value() || !func.value()->HasNonzeroAttr(tvm::attr::kSTir) ||
+        func.value()->HasNonzeroAttr(tirx::attr::kIsScheduled)) {
+      continue;
+    }
+    work.emplace_back(gv, func.value());
+  }
+  if (work.empty()) return mod;
+  ParallelFor(work.size(), [&](size_t i) {
+    TargetScope scope(target);
+    tirx::PrimFunc f = kernels::Emit(work[i].second, target);
+    // The virtual machine passes what the memory plan made: no checks are needed.
+    work[i].second = tvm::WithAttr(f, tirx::attr::kNoArgCheck, ffi::Any(true));
+  });
+  auto* node = mod.CopyOnWrite();
+  for (const auto& [gv, f] : work) node->Update(gv, f);
+  return mod;
+}
+
+}  // namespace
+
+Pass DispatchKernels(Target target) {
+  return tvm::transform::CreateModulePass(
+      [target](IRModule mod, const PassContext&) { return Run(std::move(mod), target); }, 0,
+      "DispatchKernels");
+}
+
+}  // namespace transform
+}  // namespace relax
+}  // namespace tvm

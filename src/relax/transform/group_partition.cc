@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+#include "relax/transform/group_partition.h"
+
+#include <tvm/relax/analysis.h>
+#include <tvm/relax/expr_functor.h>
+
+#include <algorithm>
+
+#include "relax/ir/utils.h"
+#include "relax/op/call_like.h"
+#include "relax/op/common.h"
+#include "relax/transform/kernel_builder.h"
+
+namespace tvm {
+namespace relax {
+
+namespace {
+
+constexpr size_t kMaxMembers = 48;
+
+bool IsViewOp(const CallNode* call) {
+  const Expr& op = call->op;
+  if (op.same_as(TVM_RX_OP("reshape")) || op.same_as(TVM_RX_OP("expand_dims")) ||
+      op.same_as(TVM_RX_OP("squeeze")) || op.same_as(TVM_RX_OP("flatten")) ||
+      op.same_as(TVM_RX_OP("nn.batch_flatten"))) {
+    return true;
+  }
+  if (!op.same_as(TVM_RX_OP("permute_dims"))) return false;
+  // A transpose that only moves dimensions of extent 1 keeps the order of elements.
+  const auto* ty = call->args[0]->ty.as<TensorTypeNode>();
+  auto dims = ty == nullptr ? std::nullopt : ty->GetShape();
+  const OptInts& axes = AttrsOf<PermuteDimsAttrs>(call)->axes;
+  if (!dims.has_value()) return false;
+  int n = static_cast<int>(dims.value().size()), last = -1;
+  for (int d = 0; d < n; ++d) {
+    int a = axes.has_value() ? static_cast<int>(axes.value()[d] < 0 ? axes.value()[d] + n
+                                                                    : axes.value()[d])
+                             : n - 1 - d;
+    if (IsConstInt(dims.value()[a], 1)) continue;
+    if (a < last) return false;
+    last = a;
+  }
+  return true;
+}
+
+bool SameShape(const Type& a, const Type& b) {
+  const auto* x = a.as<TensorTypeNode>();
+  const auto* y = b.as<TensorTypeNode>();
+  if (x == nullptr || y == nullptr) return false;
+  auto xs = x->GetShape(), ys = y->GetShape();
+  if (!xs.has_value() || !ys.has_value() || xs.value().size() != ys.value().size()) return false;
+  if (xs.value().same_as(ys.value())) return true;
+  for (size_t i = 0; i < xs.value().size(); ++i) {
+    const PrimExpr &p = xs.value()[i], &q = ys.value()[i];
+    if (p.same_as(q)) continue;
+    auto u = AsInt(p), v = AsInt(q);
+    if (!u || !v || *u != *v) return false;
+  }
+  return true;
+}
+
+bool IsEwise(const OpRow* row) {
+  return row->pattern == OpPattern::kElemWise || row->pattern == OpPattern::kBroadcast;
+}
+
+class Partitioner {
+ public:
+  Partition Run(const BindingBlock& block, const std::unordered_set<const VarNode*>& outside) {
+    Index(block, outside);
+    p_.group_of.assign(p_.nodes.size(), -1);
+    for (size_t i = 0; i < p_.nodes.size(); ++i) {
+      if (IsAnchor(static_cast<int>(i))) GrowAnchor(static_cast<int>(i));
+    }
+    for (size_t i = 0; i < p_.nodes.size(); ++i) {
+      if (Free(static_cast<int>(i))) GrowMap(static_cast<int>(i));
+    }
+    return std::move(p_);
+  }
+
+ private:
+  OpNodeInfo& N(int i) { return p_.nodes[i]; }
+  Type TypeOf(int i) { return N(i).binding->var->ty; }
+  bool Free(int i) { return N(i).call != nullptr && !N(i).view && p_.group_of[i] < 0; }
+  bool IsAnchor(int i) {
+    if (!Free(i)) return false;
+    OpPattern pattern = N(i).row->pattern;
+    return pattern == OpPattern::kOutEWiseFusable || pattern == OpPattern::kCommReduce ||
+           pattern == OpPattern::kOpaque;
+  }
+
+  void Index(const BindingBlock& block, const std::unordered_set<const VarNode*>& outside) {
+    std::unordered_map<const VarNode*, int> at;
+    struct Reads : public ExprVisitor {
+      std::vector<const VarNode*> vars;
+      void VisitExpr_(const VarNode* op) override { vars.push_back(op); }
+    };
+    for (const Binding& b : block->bindings) {
+      OpNodeInfo info;
+      info.binding = b;
+      Reads reads;
+      if (const auto* vb = b.as<VarBindingNode>()) {
+        reads.VisitExpr(vb->value);
+        if (auto call = vb->value.as<Call>()) {
+          if (CanLower(call.value())) {
+            info.call = call.value().get();
+            info.row = RowOfCall(vb->value);
+            info.view = IsViewOp(info.call);
+          }
+        }
+      } else {
+        reads.VisitExpr(b.as<MatchCastNode>()->value);
+      }
+      int self = static_cast<int>(p_.nodes.size());
+      for (const VarNode* v : reads.vars) {
+        auto it = at.find(v);
+        if (it == at.end()) continue;
+        info.producers.push_back(it->second);
+      }
+      std::sort(info.producers.begin(), info.producers.end());
+      info.producers.erase(std::unique(info.producers.begin(), info.producers.end()),
+                           info.producers.end());
+      for (int q : info.producers) N(q).consumers.push_back(self);
+      info.escapes = outside.count(b->var.get()) != 0;
+      at[b->var.get()] = self;
+      p_.nodes.push_back(std::move(info));
+    }
+  }
+
+  bool LeavesGroup(int i, const std::vector<int>& members) {
+    if (N(i).escapes) return true;
+    for (int c : N(i).consumers) {
+      if (std::find(members.begin(), members.end(), c) == members.end()) return true;
+    }
+    return false;
+  }
+
+  /// Adds consumers as long as the group can be closed with one value leaving it. All members of a
+  /// closed group flow into that value, so groups cannot wait for each other in a circle.
+  std::vector<int> GrowForward(std::vector<int> members, const std::function<bool(int)>& allowed) {
+    std::vector<int> best = members;
+    while (members.size() < kMaxMembers) {
+      int next = -1;
+      for (int m : members) {
+        // A value needed elsewhere cannot stay inside, except as the one that leaves.
+        for (int c : N(m).consumers) {
+          bool in = std::find(members.begin(), members.end(), c) != members.end();
+          if (!in && (next < 0 || c < next)) next = c;
+        }
+        if (N(m).escapes && m != members.back()) return best;
+      }
+      if (next < 0 || !Free(next) || !allowed(next)) break;
+      members.push_back(next);
+      int leaving = 0;
+      for (int m : members) leaving += LeavesGroup(m, members);
+      if (leaving == 1 && LeavesGroup(members.back(), members)) best = members;
+      if (N(next).escapes) break;
+    }
+    return best;
+  }
+
+  void Commit(std::vector<int> members, int anchor) {
+    int id = static_cast<int>(p_.groups.size());
+    std::sort(members.begin(), members.end());
+    for (int m : members) p_.group_of[m] = id;
+    p_.groups.push_back({members, anchor});
+  }
+
+  void GrowAnchor(int a) {
+    bool fuses = N(a).row->pattern != OpPattern::kOpaque && TypeOf(a).as<TensorTypeNode>();
+    std::vector<int> members{a};
+    if (fuses) {
+      Type shape = TypeOf(a);
+      bool permuted = false;
+      members = GrowForward(members, [&](int c) {
+        if (permuted) return false;
+        if (N(c).call->op.same_as(TVM_RX_OP("permute_dims")) && IsContraction(a)) {
+          permuted = true;  // the store goes elsewhere, and ends the group
+          return true;
+        }
+        return IsEwise(N(c).row) && SameShape(TypeOf(c), shape);
+      });
+      AddProducers(a, &members);
+    }
+    Commit(members, a);
+  }
+
+  bool IsContraction(int a) {
+    const Expr& op = N(a).call->op;
+    return op.same_as(TVM_RX_OP("matmul"));
+  }
+
+  /// Producers that nothing else reads: transposes in front of a product, element-wise maths in
+  /// front of a reduction over rows, and what the element-wise members read besides.
+  void AddProducers(int a, std::vector<int>* members) {
+    bool product = IsContraction(a);
+    const Expr& op = N(a).call->op;
+    bool row = op.same_as(TVM_RX_OP("nn.softmax")) || op.same_as(TVM_RX_OP("nn.log_softmax")) ||
+               op.same_as(TVM_RX_OP("nn.layer_norm")) || op.same_as(TVM_RX_OP("nn.rms_norm")) ||
+               N(a).row->pattern == OpPattern::kCommReduce;
+    Type in = N(a).call->args.empty() ? Type() : N(a).call->args[0]->ty;
+    std::vector<bool> before(members->size(), false);  // whether a member is computed for the anchor
+    for (size_t k = 0; k < members->size() && members->size() < kMaxMembers; ++k) {
+      int m = (*members)[k];
+      bool for_anchor = m == a || before[k];
+      for (int q : N(m).producers) {
+        if (!Free(q) || N(q).escapes || LeavesWith(q, *members)) continue;
+        bool take = false;
+        if (for_anchor) {
+          bool transpose =
+              product && m == a && N(q).call->op.same_as(TVM_RX_OP("permute_dims"));
+          take = transpose || (row && IsEwise(N(q).row) && SameShape(TypeOf(q), in));
+        } else {
+          take = IsEwise(N(q).row) && SameShape(TypeOf(q), TypeOf(m));
+        }
+        if (!take || std::find(members->begin(), members->end(), q) != members->end()) continue;
+        members->push_back(q);
+        before.push_back(for_anchor);
+      }
+    }
+  }
+
+  /// Whether something outside of the group reads `q`.
+  bool LeavesWith(int q, const std::vector<int>& members) {
+    for (int c : N(q).consumers) {
+      if (std::find(members.begin(), members.end(), c) == members.end()) return true;
+    }
+    return false;
+  }
+
+  void GrowMap(int i) {
+    OpPattern pattern = N(i).row->pattern;
+    std::vector<int> members{i};
+    if (pattern <= OpPattern::kInjective && TypeOf(i).as<TensorTypeNode>()) {
+      members = GrowForward(members, [&](int c) {
+        // After something that moves elements only maths of the same shape follows.
+        return IsEwise(N(c).row) && SameShape(TypeOf(c), TypeOf(i));
+      });
+      for (size_t k = 0; k < members.size() && members.size() < kMaxMembers; ++k) {
+        int m = members[k];
+        if (!IsEwise(N(m).row)) continue;
+        for (int q : N(m).producers) {
+          bool take = Free(q) && !N(q).escapes && IsEwise(N(q).row) &&
+                      SameShape(TypeOf(q), TypeOf(m)) && !LeavesWith(q, members);
+          if (take && std::find(members.begin(), members.end(), q) == members.end()) {
+            members.push_back(q);
+          }
+        }
+      }
+    }
+    Commit(members, -1);
+  }
+
+  Partition p_;
+};
+
+}  // namespace
+
+Partition PartitionBlock(const BindingBlock& block,
+                         const std::unordered_set<const VarNode*>& used_outside) {
+  return Partitioner().Run(block, used_outside);
+}
+
+}  // namespace relax
+}  // namespace tvm

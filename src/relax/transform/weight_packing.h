@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+/// \file
+/// \brief Constant weights in the panels that kernel rules want.
+#ifndef TVM_SRC_RELAX_TRANSFORM_WEIGHT_PACKING_H_
+#define TVM_SRC_RELAX_TRANSFORM_WEIGHT_PACKING_H_
+
+#include <tvm/kernels/rule.h>
+#include <tvm/relax/expr.h>
+
+#include <map>
+#include <string>
+#include <tuple>
+
+namespace tvm {
+namespace relax {
+
+/// A weight replaced by its packed form, and what the anchor block must say about it.
+struct PackedWeight {
+  Expr original, value;
+  Map<String, ffi::Any> anchor_attrs;
+  std::string key;
+  bool defined() const { return value.defined(); }
+};
+
+class WeightPacking {
+ public:
+  explicit WeightPacking(Target target) : target_(std::move(target)) {}
+  /// What to do with the weight of a product or convolution; annotations only when there is nothing
+  /// to pack.
+  PackedWeight Plan(const Call& anchor);
+
+ private:
+  PackedWeight PlanMatmul(const Call& call);
+  PackedWeight PlanConv2d(const Call& call);
+  Expr Pack(const Expr& weight, int64_t k, int64_t n, int64_t stride_k, int64_t stride_n,
+            int64_t panel);
+
+  Target target_;
+  using Key = std::tuple<const ffi::Object*, int64_t, int64_t, int64_t, int64_t, int64_t>;
+  std::map<Key, Expr> packed_;
+};
+
+/// What the planner tells the kernel layer about a convolution with static shapes; nullopt else.
+std::optional<kernels::KernelQuery> QueryOfConv2d(const Call& call);
+
+}  // namespace relax
+}  // namespace tvm
+
+#endif  // TVM_SRC_RELAX_TRANSFORM_WEIGHT_PACKING_H_
