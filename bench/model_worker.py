@@ -65,6 +65,7 @@ def ort(job):
 def tvm(job):
     """This project: from_onnx, tvm.compile and relax.VirtualMachine."""
     import onnx
+
     import tvm as t
     from tvm import relax
     from tvm.relax.frontend.onnx import from_onnx

@@ -5,12 +5,12 @@
 set(glue_dir "${CMAKE_SOURCE_DIR}/src/codegen/argcheck")
 set(glue_out "${CMAKE_BINARY_DIR}/generated")
 set(glue_embed "${CMAKE_SOURCE_DIR}/cmake/EmbedBytes.cmake")
-set(glue_inputs "${glue_dir}/argcheck.c" "${glue_dir}/glue.c" "${CMAKE_SOURCE_DIR}/include/tvm/codegen/argcheck.h")
+set(glue_inputs "${glue_dir}/argcheck.c" "${glue_dir}/glue.c" "${CMAKE_SOURCE_DIR}/include/tvm/support/argcheck.h")
 file(MAKE_DIRECTORY "${glue_out}")
 
 add_custom_command(
   OUTPUT "${glue_out}/argcheck_text.cc"
-  COMMAND ${CMAKE_COMMAND} "-DINPUTS=${CMAKE_SOURCE_DIR}/include/tvm/codegen/argcheck.h,${glue_dir}/argcheck.c"
+  COMMAND ${CMAKE_COMMAND} "-DINPUTS=${CMAKE_SOURCE_DIR}/include/tvm/support/argcheck.h,${glue_dir}/argcheck.c"
           -DSYMBOL=kArgCheckSource "-DOUTPUT=${glue_out}/argcheck_text.cc" -P "${glue_embed}"
   DEPENDS ${glue_inputs} "${glue_embed}" VERBATIM)
 target_sources(tvm_codegen_objs PRIVATE "${glue_out}/argcheck_text.cc")

@@ -19,6 +19,7 @@ class Compiled:
 
     def __init__(self, path, feeds, folder):
         import onnx
+
         import tvm
         from tvm import relax
         from tvm.relax.frontend.onnx import from_onnx
@@ -47,6 +48,13 @@ class Compiled:
         result = self.main(*[self.tvm.runtime.tensor(feeds[n]) for n in self.inputs])
         result = [result] if hasattr(result, "numpy") else list(result)
         return {name: value.numpy() for name, value in zip(self.outputs, result)}
+
+    def profile(self, feeds):
+        """Time per kernel of one warm call: [(kernel, calls, seconds)]."""
+        arguments = [self.tvm.runtime.tensor(feeds[n]) for n in self.inputs]
+        for _ in range(3):
+            self.main(*arguments)
+        return self.vm.profile("main", *arguments)
 
     def latency(self, feeds, threads, seconds=0.6):
         """Median seconds of a call with that many threads."""

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
+#include <dlfcn.h>
 #include <tvm/codegen/codegen.h>
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/registry.h>
 #include <tvm/tirx/transform.h>
-
-#include <dlfcn.h>
 
 #include <mutex>
 
@@ -155,12 +154,13 @@ TVM_FFI_STATIC_INIT_BLOCK() {
            [](ffi::String name) { return GetLLVMHooks().intrinsic_id(name); })
       .def("target.llvm_get_intrinsic_name",
            [](int64_t id) { return GetLLVMHooks().intrinsic_name(id); })
-      .def("target.llvm_version_major", [](ffi::Optional<bool> allow_none) -> ffi::Optional<int64_t> {
-        const LLVMHooks* hooks = TryGetLLVMHooks();
-        if (hooks != nullptr) return hooks->version_major;
-        if (allow_none.value_or(false)) return std::nullopt;
-        return GetLLVMHooks().version_major;
-      });
+      .def("target.llvm_version_major",
+           [](ffi::Optional<bool> allow_none) -> ffi::Optional<int64_t> {
+             const LLVMHooks* hooks = TryGetLLVMHooks();
+             if (hooks != nullptr) return hooks->version_major;
+             if (allow_none.value_or(false)) return std::nullopt;
+             return GetLLVMHooks().version_major;
+           });
 }
 
 }  // namespace codegen

@@ -3,9 +3,9 @@
 /// Joins relocatable ELF64 objects into one, as `ld -r` would, without a linker.
 ///
 /// Functions are compiled in parallel into separate objects; a user who asks for "the object file"
-/// of a module gets their union. Sections are kept apart (linkers accept equal names), symbol tables
-/// are united: a strong definition beats a weak one, a definition beats a reference, the most
-/// constraining visibility wins.
+/// of a module gets their union. Sections are kept apart (linkers accept equal names), symbol
+/// tables are united: a strong definition beats a weak one, a definition beats a reference, the
+/// most constraining visibility wins.
 #ifndef TVM_CODEGEN_OBJECT_MERGE_H_
 #define TVM_CODEGEN_OBJECT_MERGE_H_
 

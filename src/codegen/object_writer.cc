@@ -24,11 +24,9 @@ struct MachineName {
   uint32_t flags;
 };
 constexpr MachineName kMachines[] = {
-    {"x86_64", EM_X86_64, 0},
-    {"amd64", EM_X86_64, 0},
-    {"aarch64", EM_AARCH64, 0},
-    {"arm64", EM_AARCH64, 0},
-    {"riscv64", EM_RISCV, 0x5},  // compressed instructions, double-float ABI: the Linux default
+    {"x86_64", EM_X86_64, 0}, {"amd64", EM_X86_64, 0},    {"aarch64", EM_AARCH64, 0},
+    {"arm64", EM_AARCH64, 0}, {"riscv64", EM_RISCV, 0x5},  // compressed instructions, double-float
+                                                           // ABI: the Linux default
 };
 
 class FileSink {
@@ -73,8 +71,7 @@ ObjectMachine ObjectMachine::FromTriple(std::string_view triple) {
     if (arch == known.prefix) return {known.machine, known.flags};
   }
   TVM_FFI_THROW(ValueError) << "no ELF64 object format is known for target triple `"
-                            << std::string(triple)
-                            << "`; expected x86_64, aarch64 or riscv64";
+                            << std::string(triple) << "`; expected x86_64, aarch64 or riscv64";
   TVM_FFI_UNREACHABLE();
 }
 

@@ -76,7 +76,9 @@ TEST(ObjectWriter, PlacesBorrowedChunksAligned) {
 
 TEST(ObjectWriter, RejectsUnknownProcessorAndForeignBytes) {
   EXPECT_THROW(ObjectMachine::FromTriple("z80-unknown"), ffi::Error);
-  EXPECT_THROW(ObjectMachine::FromObject("\x7f" "ELF"), ffi::Error);
+  EXPECT_THROW(ObjectMachine::FromObject("\x7f"
+                                         "ELF"),
+               ffi::Error);
   EXPECT_THROW(ObjectMachine::FromObject(std::string(200, 'x')), ffi::Error);
 }
 

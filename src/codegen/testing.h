@@ -36,7 +36,8 @@ inline PrimFunc Packed(const std::string& name, const std::vector<Buffer>& buffe
   for (const Buffer& buffer : buffers) {
     Var tensor(std::string(buffer->name) + "_tensor", HandleType());
     Var data(std::string(buffer->name) + "_data", HandleType());
-    seq.push_back(Bind(tensor, StructGet(HandleType(), args, index++, builtin::kTVMFFIAnyUnionValue)));
+    seq.push_back(
+        Bind(tensor, StructGet(HandleType(), args, index++, builtin::kTVMFFIAnyUnionValue)));
     seq.push_back(Bind(data, StructGet(HandleType(), tensor, 0, builtin::kDLTensorData)));
     seq.push_back(DeclBuffer(buffer, data));
   }

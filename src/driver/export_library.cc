@@ -61,7 +61,8 @@ LibraryTarget TargetOf(const ModuleTree& tree) {
 std::string RequiredFeatures(const std::string& target_text) {
   if (target_text.empty()) return "";
   std::string out;
-  for (const std::string& name : LLVMFeatureNames(CpuFeaturesOf(Target(ffi::String(target_text))))) {
+  for (const std::string& name :
+       LLVMFeatureNames(CpuFeaturesOf(Target(ffi::String(target_text))))) {
     if (name.empty() || name[0] == '-') continue;
     if (!out.empty()) out += ',';
     out += name[0] == '+' ? name.substr(1) : name;
@@ -125,8 +126,8 @@ class ConstantPlacement {
 std::string CompilerOf(const ExportOptions& options) {
   const char* environment = std::getenv("CC");
   const std::string found = options.cc.empty()
-                                ? FindTool({environment != nullptr ? environment : "", "cc", "clang",
-                                            "gcc", "clang-22", "c++", "g++", "clang++"})
+                                ? FindTool({environment != nullptr ? environment : "", "cc",
+                                            "clang", "gcc", "clang-22", "c++", "g++", "clang++"})
                                 : FindTool({options.cc});
   TVM_FFI_CHECK(!found.empty(), RuntimeError)
       << "no C compiler driver was found to link with"
@@ -152,8 +153,8 @@ std::vector<std::string> WriteCode(const ModuleTree& tree, const std::string& fo
     if (format == "c" || format == "cc" || format == "cpp" || format == "cu") {
       const std::string source = stem + "." + format;
       module->WriteToFile(source, format);
-      RunTool({CompilerOf(options), "-O2", "-fPIC", "-ffp-contract=fast", "-fvisibility=hidden", "-c",
-               source, "-o", stem + ".o"});
+      RunTool({CompilerOf(options), "-O2", "-fPIC", "-ffp-contract=fast", "-fvisibility=hidden",
+               "-c", source, "-o", stem + ".o"});
     } else {
       module->WriteToFile(stem + ".o", format);
     }
@@ -174,12 +175,14 @@ std::vector<std::string> WriteObjects(const ffi::Module& mod, const std::string&
   if (!plain_library) {
     const std::string blob = SerializeModuleTree(tree);
     const bool large = blob.size() > kLargeSectionBytes;
-    const int section = writer.AddSection(large ? ".lrodata.tvm.bin" : ".rodata.tvm.bin", 64, large);
+    const int section =
+        writer.AddSection(large ? ".lrodata.tvm.bin" : ".rodata.tvm.bin", 64, large);
     const uint64_t nbytes = blob.size();
     const uint64_t at = writer.AppendOwned(section, blob, 64);
     writer.AddSymbol(ffi::symbol::tvm_ffi_library_bin, section, at, nbytes);
   }
-  const int note = writer.AddSection(runtime::kLibraryNoteSection, 4, /*large=*/false, /*note=*/true);
+  const int note =
+      writer.AddSection(runtime::kLibraryNoteSection, 4, /*large=*/false, /*note=*/true);
   writer.AppendOwned(note, runtime::BuildLibraryNote(RequiredFeatures(target.text), target.text));
   files.push_back(folder + "/devc.o");
   writer.WriteFile(files.back());

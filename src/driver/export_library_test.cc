@@ -90,7 +90,9 @@ TEST_F(Export, LLVMAndCInOneLibraryWithImports) {
   ffi::Module child = library->imports()[0].cast<ffi::Module>();
   EXPECT_EQ((*child->GetFunction("payload"))().cast<ffi::String>(), ffi::String("pay\0load", 8));
   ASSERT_EQ(child->imports().size(), 1u);
-  EXPECT_EQ((*child->imports()[0].cast<ffi::Module>()->GetFunction("payload"))().cast<ffi::String>(), "deep");
+  EXPECT_EQ(
+      (*child->imports()[0].cast<ffi::Module>()->GetFunction("payload"))().cast<ffi::String>(),
+      "deep");
 }
 
 TEST_F(Export, SerializedRootKeepsTheLibraryAsItsImport) {
@@ -108,7 +110,8 @@ TEST_F(Export, ExecutableUsesItsConstantsInPlace) {
   Buffer A = Vector("A", kFloat, kN), B = Vector("B", kFloat, kN), C = Vector("C", kFloat, kN);
   Var i("i", DataType::Int(32));
   PrimExpr at(i);
-  Stmt body = Loop(i, kN, BufferStore(C, BufferLoad(A, {at}) + BufferLoad(B, {at}), {at}), ForKind::kVectorized);
+  Stmt body = Loop(i, kN, BufferStore(C, BufferLoad(A, {at}) + BufferLoad(B, {at}), {at}),
+                   ForKind::kVectorized);
   PrimFunc add = WithAttr(PrimFunc({A, B, C}, body), tvm::attr::kGlobalSymbol, ffi::String("add"));
   runtime::vm::TestBuilder builder;
   runtime::Tensor weight = runtime::Tensor::Empty(ffi::Shape{kN}, kFloat, DLDevice{kDLCPU, 0});
@@ -136,7 +139,8 @@ TEST_F(Export, ExecutableUsesItsConstantsInPlace) {
   (*machine->GetFunction("vm_initialization", false))(1, 0, 2);
   runtime::Tensor x = runtime::Tensor::Empty(ffi::Shape{kN}, kFloat, DLDevice{kDLCPU, 0});
   for (int64_t k = 0; k < kN; ++k) static_cast<float*>(x->data)[k] = 0.5f;
-  auto out = (*machine->GetFunction("main", false))(static_cast<ffi::Tensor>(x)).cast<ffi::Tensor>();
+  auto out =
+      (*machine->GetFunction("main", false))(static_cast<ffi::Tensor>(x)).cast<ffi::Tensor>();
   for (int64_t k = 0; k < kN; ++k) {
     ASSERT_EQ(static_cast<const float*>(out.data_ptr())[k], 0.5f + static_cast<float>(k));
   }
@@ -165,7 +169,8 @@ TEST_F(Export, FailuresNameTheCommandAndLeaveNoFile) {
 
 TEST(ModuleTree, OrdersParentsFirstAndFindsCycles) {
   // root -> a -> b, root -> b: b behind a.
-  ffi::Module root = PayloadModule::Make("root"), a = PayloadModule::Make("a"), b = PayloadModule::Make("b");
+  ffi::Module root = PayloadModule::Make("root"), a = PayloadModule::Make("a"),
+              b = PayloadModule::Make("b");
   root->ImportModule(b);
   root->ImportModule(a);
   a->ImportModule(b);
@@ -175,7 +180,8 @@ TEST(ModuleTree, OrdersParentsFirstAndFindsCycles) {
     for (size_t child : tree.nodes[i].children) EXPECT_GT(child, i);
   }
   // Code -> serialized -> code is one library that would import itself.
-  ffi::Module outer = BuildFor({Scale("outer", 2, false)}), inner = BuildFor({Scale("inner", 2, false)});
+  ffi::Module outer = BuildFor({Scale("outer", 2, false)}),
+              inner = BuildFor({Scale("inner", 2, false)});
   ffi::Module middle = PayloadModule::Make("middle");
   middle->ImportModule(inner);
   outer->ImportModule(middle);

@@ -60,7 +60,8 @@ SplitModules SplitHostDeviceModules(const IRModule& mod) {
   SplitModules split;
   std::map<std::string, size_t> index;
   auto like = [&] {
-    return IRModule(ffi::Map<GlobalVar, BaseFunc>(), mod->source_map, mod->attrs, mod->global_infos);
+    return IRModule(ffi::Map<GlobalVar, BaseFunc>(), mod->source_map, mod->attrs,
+                    mod->global_infos);
   };
   split.host = like();
   for (const auto& [var, base] : mod->SortedFunctions()) {

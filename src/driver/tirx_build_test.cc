@@ -71,11 +71,13 @@ TEST(TirxBuild, LoopsOfEveryKindOnLLVMAndC) {
     for (ForKind rows : {ForKind::kSerial, ForKind::kParallel}) {
       for (ForKind columns : {ForKind::kSerial, ForKind::kVectorized, ForKind::kUnrolled}) {
         if (std::string(target) == "c" && columns == ForKind::kVectorized) continue;
-        ffi::Module built = TirxBuild(Module({{"row_scale", RowScale(rows, columns)}}), Target(target));
+        ffi::Module built =
+            TirxBuild(Module({{"row_scale", RowScale(rows, columns)}}), Target(target));
         if (std::string(target) == "c") {
           TemporaryFolder folder;
           ExportLibrary(built, folder.path() + "/c.so");
-          CheckRowScale(*ffi::Module::LoadFromFile(folder.path() + "/c.so")->GetFunction("row_scale"));
+          CheckRowScale(
+              *ffi::Module::LoadFromFile(folder.path() + "/c.so")->GetFunction("row_scale"));
         } else {
           CheckRowScale(*built->GetFunction("row_scale"));
         }
@@ -85,12 +87,14 @@ TEST(TirxBuild, LoopsOfEveryKindOnLLVMAndC) {
 }
 
 TEST(TirxBuild, SoleFunctionIsTheEntry) {
-  ffi::Module built = TirxBuild(Module({{"row_scale", RowScale(ForKind::kSerial, ForKind::kVectorized)}}), Target("llvm"));
+  ffi::Module built = TirxBuild(
+      Module({{"row_scale", RowScale(ForKind::kSerial, ForKind::kVectorized)}}), Target("llvm"));
   CheckRowScale(*built->GetFunction("main"));
 }
 
 TEST(TirxBuild, ArgumentErrorsHaveTheirKindAndText) {
-  ffi::Module built = TirxBuild(Module({{"row_scale", RowScale(ForKind::kSerial, ForKind::kSerial)}}), Target("llvm"));
+  ffi::Module built = TirxBuild(
+      Module({{"row_scale", RowScale(ForKind::kSerial, ForKind::kSerial)}}), Target("llvm"));
   ffi::Function f = *built->GetFunction("row_scale");
   auto message = [&](auto... args) {
     try {
@@ -101,28 +105,35 @@ TEST(TirxBuild, ArgumentErrorsHaveTheirKindAndText) {
     }
   };
   const std::string tail =
-      " when calling:\n  `row_scale(A: Tensor([n, 16], float32), B: Tensor([n, 16], float32), k: float32)`";
+      " when calling:\n  `row_scale(A: Tensor([n, 16], float32), B: Tensor([n, 16], float32), k: "
+      "float32)`";
   ffi::Tensor a = MakeTensor({5, 16}), b = MakeTensor({5, 16});
   EXPECT_EQ(message(a, b, 1), "no error");
   EXPECT_EQ(message(a, b), "TypeError: Expected 3 arguments" + tail);
-  EXPECT_EQ(message(a, 7, 1.0), "TypeError: Mismatched type on argument #1" + tail + ",\n  expected Tensor");
+  EXPECT_EQ(message(a, 7, 1.0),
+            "TypeError: Mismatched type on argument #1" + tail + ",\n  expected Tensor");
   EXPECT_EQ(message(a, MakeTensor({4, 16}), 1.0),
             "ValueError: Mismatched B.shape[0]" + tail + ",\n  expected to match A.shape[0]");
-  EXPECT_EQ(message(MakeTensor({80}), b, 1.0), "ValueError: Mismatched A.ndim" + tail + ",\n  expected 2");
+  EXPECT_EQ(message(MakeTensor({80}), b, 1.0),
+            "ValueError: Mismatched A.ndim" + tail + ",\n  expected 2");
   EXPECT_EQ(message(MakeTensor({5, 16}, kInt), b, 1.0),
             "TypeError: Mismatched A.dtype on argument #0" + tail + ",\n  expected float32");
 }
 
 TEST(TirxBuild, LargeTemporaryComesFromTheWorkspaceAndCallsNest) {
-  // T[i] = A[i] + 1 in a buffer too large for the stack; B[i] = T[999 - i]; and main calls it twice.
+  // T[i] = A[i] + 1 in a buffer too large for the stack; B[i] = T[999 - i]; and main calls it
+  // twice.
   Var i("i", kInt), j("j", kInt);
-  Buffer A = decl_buffer({PrimExpr(1000)}, kFloat, "A"), B = decl_buffer({PrimExpr(1000)}, kFloat, "B");
+  Buffer A = decl_buffer({PrimExpr(1000)}, kFloat, "A"),
+         B = decl_buffer({PrimExpr(1000)}, kFloat, "B");
   Buffer T = decl_buffer({PrimExpr(1000)}, kFloat, "T");
-  Stmt fill = For(i, PrimExpr(0), PrimExpr(1000), ForKind::kSerial,
-                  BufferStore(T, BufferLoad(A, {PrimExpr(i)}) + FloatImm(kFloat, 1), {PrimExpr(i)}));
+  Stmt fill =
+      For(i, PrimExpr(0), PrimExpr(1000), ForKind::kSerial,
+          BufferStore(T, BufferLoad(A, {PrimExpr(i)}) + FloatImm(kFloat, 1), {PrimExpr(i)}));
   Stmt read = For(j, PrimExpr(0), PrimExpr(1000), ForKind::kParallel,
                   BufferStore(B, BufferLoad(T, {PrimExpr(999) - j}), {PrimExpr(j)}));
-  PrimFunc reverse = Named(PrimFunc({A, B}, SeqStmt::Flatten(AllocBuffer(T), fill, read)), "reverse");
+  PrimFunc reverse =
+      Named(PrimFunc({A, B}, SeqStmt::Flatten(AllocBuffer(T), fill, read)), "reverse");
   ffi::Module built = TirxBuild(Module({{"reverse", reverse}}), Target("llvm"));
   ffi::Tensor a = MakeTensor({1000}), b = MakeTensor({1000});
   for (int e = 0; e < 1000; ++e) static_cast<float*>(a.data_ptr())[e] = static_cast<float>(e);
@@ -135,7 +146,8 @@ TEST(TirxBuild, ReturnsAValueAndRejectsUnknownPipeline) {
   PrimFunc twice = Named(PrimFunc({n}, Return(PrimExpr(n) * 2), PrimType(kInt)), "twice");
   ffi::Module built = TirxBuild(Module({{"twice", twice}}), Target("llvm"));
   EXPECT_EQ((*built->GetFunction("twice"))(21).cast<int64_t>(), 42);
-  EXPECT_THROW(TirxBuild(Module({{"twice", twice}}), Target("llvm"), "no_such_pipeline"), ffi::Error);
+  EXPECT_THROW(TirxBuild(Module({{"twice", twice}}), Target("llvm"), "no_such_pipeline"),
+               ffi::Error);
 }
 
 }  // namespace

@@ -22,10 +22,12 @@ void CastNode::RegisterReflection() {
   void Name##Node::RegisterReflection() {                                                  \
     refl::ObjectDef<Name##Node>().def_ro("a", &Name##Node::a).def_ro("b", &Name##Node::b); \
   }
-#define TVM_FOR_EACH_BINARY(X)                                                                    \
-  X(Add)                                                                                          \
-  X(Sub) X(Mul) X(Div) X(Mod) X(FloorDiv) X(FloorMod) X(Min) X(Max) X(EQ) X(NE) X(LT) X(LE) X(GT) \
-      X(GE) X(And) X(Or)
+#define TVM_FOR_EACH_BINARY(X)                                                                   \
+  X(Add)                                                                                         \
+  X(Sub)                                                                                         \
+  X(Mul)                                                                                         \
+  X(Div) X(Mod) X(FloorDiv) X(FloorMod) X(Min) X(Max) X(EQ) X(NE) X(LT) X(LE) X(GT) X(GE) X(And) \
+      X(Or)
 TVM_FOR_EACH_BINARY(TVM_REFLECT_BINARY)
 #undef TVM_REFLECT_BINARY
 

@@ -76,7 +76,8 @@ void Run(const tirx::PrimFunc& func, const Target& target,
          const std::vector<std::unique_ptr<Data>>& args) {
   tirx::PrimFunc named = WithAttr(func, "global_symbol", ffi::String("main"));
   IRModule mod(ffi::Map<GlobalVar, BaseFunc>{{GlobalVar("main"), named}});
-  ffi::Module lib = ffi::Function::GetGlobalRequired("driver.TirxBuild")(mod, target, nullptr).cast<ffi::Module>();
+  ffi::Module lib = ffi::Function::GetGlobalRequired("driver.TirxBuild")(mod, target, nullptr)
+                        .cast<ffi::Module>();
   ffi::Function f = lib->GetFunction("main").value();
   std::vector<ffi::AnyView> views;
   for (const auto& arg : args) views.emplace_back(&arg->view);

@@ -58,7 +58,9 @@ ffi::Any RunModule(const IRModule& mod, const std::vector<ffi::Tensor>& inputs,
   vm->GetFunction("vm_initialization", true).value()(static_cast<int>(kDLCPU), 0, 2);
   std::vector<ffi::AnyView> args(inputs.begin(), inputs.end());
   ffi::Any ret;
-  vm->GetFunction("main", true).value().CallPacked(args.data(), static_cast<int>(args.size()), &ret);
+  vm->GetFunction("main", true)
+      .value()
+      .CallPacked(args.data(), static_cast<int>(args.size()), &ret);
   return ret;
 }
 

@@ -101,6 +101,21 @@ class ElfParser {
       return Fail("the program headers at byte " + std::to_string(ph_offset) +
                   " lie outside the file");
     }
+    return SectionTable();
+  }
+
+  /// Sections are not loaded, but a table past the end tells a file that was cut short.
+  bool SectionTable() {
+    uint64_t offset = 0;
+    uint16_t size = 0, count = 0;
+    ReadAt(bytes_, 40, &offset);
+    ReadAt(bytes_, 58, &size);
+    ReadAt(bytes_, 60, &count);
+    std::string_view table;
+    if (offset != 0 && !Range(offset, static_cast<uint64_t>(size) * count, &table)) {
+      return Fail("the file is cut short: its section headers at byte " + std::to_string(offset) +
+                  " lie outside of the " + std::to_string(bytes_.size()) + " bytes that it has");
+    }
     return true;
   }
 

@@ -24,12 +24,8 @@ void Append(ffi::Array<Pass>* list, const ffi::Array<Pass>& more) {
 /// From blocks to plain loops. Functions without blocks pass through untouched.
 ffi::Array<Pass> LowerBlocks() {
   return {
-      CanonicalizeLoop(),
-      LowerInitBlock(),
-      PlanAndUpdateBufferAllocationLocation(),
-      ConvertBlocksToOpaque(),
-      CompactBufferAllocation(),
-      LowerMatchBuffer(),
+      CanonicalizeLoop(),      LowerInitBlock(),          PlanAndUpdateBufferAllocationLocation(),
+      ConvertBlocksToOpaque(), CompactBufferAllocation(), LowerMatchBuffer(),
       LowerOpaqueBlock(),
   };
 }

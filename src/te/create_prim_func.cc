@@ -42,9 +42,8 @@ class FuncBuilder {
     Stmt root_body = SeqStmt::Flatten(body);
     ffi::Map<ffi::String, ffi::Any> no_annotations;
     SBlock root({}, {}, {}, "root", root_body, std::nullopt, allocs_, {}, no_annotations);
-    ffi::Map<ffi::String, ffi::Any> attrs{{"global_symbol", ffi::String("main")},
-                                          {"tirx.noalias", true},
-                                          {"s_tir", true}};
+    ffi::Map<ffi::String, ffi::Any> attrs{
+        {"global_symbol", ffi::String("main")}, {"tirx.noalias", true}, {"s_tir", true}};
     ffi::Array<int64_t> layout_free = LayoutFreeParams(args);
     if (!layout_free.empty()) attrs.Set("layout_free_buffers", layout_free);
     return PrimFunc(params_, SBlockRealize({}, Bool(true), root), std::nullopt, DictAttrs(attrs));
@@ -172,13 +171,12 @@ PrimFunc CreatePrimFunc(const ffi::Array<Tensor>& args,
 
 TVM_FFI_STATIC_INIT_BLOCK() {
   namespace refl = ffi::reflection;
-  refl::GlobalDef().def(
-      "te.CreatePrimFunc",
-      [](ffi::Array<ffi::ObjectRef> args, ffi::Optional<DLDataType> index_dtype_override) {
-        std::optional<DataType> dtype;
-        if (index_dtype_override.has_value()) dtype = DataType(index_dtype_override.value());
-        return CreatePrimFuncFromArgs(args, dtype);
-      });
+  refl::GlobalDef().def("te.CreatePrimFunc", [](ffi::Array<ffi::ObjectRef> args,
+                                                ffi::Optional<DLDataType> index_dtype_override) {
+    std::optional<DataType> dtype;
+    if (index_dtype_override.has_value()) dtype = DataType(index_dtype_override.value());
+    return CreatePrimFuncFromArgs(args, dtype);
+  });
 }
 
 }  // namespace te

@@ -96,9 +96,9 @@ TEST(CreatePrimFunc, NamesAreUnique) {
 
 TEST(CreatePrimFunc, AttrsBecomeAnnotations) {
   Tensor a = placeholder({8}, DataType::Float(32), "A");
-  Tensor b = compute({8}, [&](Var i) { return a(i) + 1.0f; }, "B", "",
-                     {{"tile_op", ffi::String("map")},
-                      {"layout_free_placeholders", ffi::Array<Tensor>{a}}});
+  Tensor b = compute(
+      {8}, [&](Var i) { return a(i) + 1.0f; }, "B", "",
+      {{"tile_op", ffi::String("map")}, {"layout_free_placeholders", ffi::Array<Tensor>{a}}});
   PrimFunc func = CreatePrimFunc({a, b});
   const SBlockNode* block = Blocks(func)[1];
   EXPECT_EQ(block->annotations["tile_op"].cast<ffi::String>(), "map");
@@ -116,16 +116,16 @@ TEST(CreatePrimFunc, ArgmaxKeepsBothAccumulators) {
   auto identity = [](const ffi::Array<DataType>& t) -> ffi::Array<PrimExpr> {
     return {make_const(t[0], -1), min_value(t[1])};
   };
-  ffi::Array<Tensor> out = compute(
-      {3}, FBatchCompute([&](const ffi::Array<Var>& i) {
-        return comm_reduce(combine, identity, {PrimExpr(k->var), a(i[0], k)}, {k});
-      }),
-      "argmax");
+  ffi::Array<Tensor> out =
+      compute({3}, FBatchCompute([&](const ffi::Array<Var>& i) {
+                return comm_reduce(combine, identity, {PrimExpr(k->var), a(i[0], k)}, {k});
+              }),
+              "argmax");
   PrimFunc func = CreatePrimFunc({a, out[0], out[1]});
   auto index = tirx::testing::Ints(DataType::Int(32), {0, 0, 0});
   auto value = Floats({0, 0, 0});
-  Interpreter().Run(func, {Floats({1, 9, 2, 9, 0, 0, -5, -4, -3, -2, -1, -6, 7, 1, 1, 1, 1, 1}),
-                           index, value});
+  Interpreter().Run(
+      func, {Floats({1, 9, 2, 9, 0, 0, -5, -4, -3, -2, -1, -6, 7, 1, 1, 1, 1, 1}), index, value});
   EXPECT_EQ(index->i, (std::vector<int64_t>{1, 4, 0}));
   EXPECT_EQ(value->f, (std::vector<double>{9, -1, 7}));
 }
@@ -152,9 +152,9 @@ TEST(CreatePrimFunc, ScalarsAndSymbolicShapes) {
 
 TEST(CreatePrimFunc, IndexDtypeOverride) {
   Tensor a = placeholder({IntImm::Int64(4)}, DataType::Float(32), "A");
-  Tensor b = compute({IntImm::Int64(4)}, [&](Var i) {
-    return a(3 - PrimExpr(i)) + cast(DataType::Float(32), i);
-  }, "B");
+  Tensor b = compute(
+      {IntImm::Int64(4)}, [&](Var i) { return a(3 - PrimExpr(i)) + cast(DataType::Float(32), i); },
+      "B");
   PrimFunc func = CreatePrimFunc({a, b}, DataType::Int(32));
   tirx::PostOrderVisit(func->body, [](const ffi::ObjectRef& node) {
     if (const auto* load = node.as<BufferLoadNode>()) {

@@ -113,8 +113,8 @@ Operation ReplaceInputs(const Operation& op, const ffi::Map<Tensor, Tensor>& rep
                     ext->output_placeholders, ext->body);
   }
   if (op.as<PlaceholderOpNode>() != nullptr) return op;
-  TVM_FFI_THROW(TypeError) << "ReplaceInputs does not support operation " << op->name
-                           << " of type " << op->GetTypeKey();
+  TVM_FFI_THROW(TypeError) << "ReplaceInputs does not support operation " << op->name << " of type "
+                           << op->GetTypeKey();
   TVM_FFI_UNREACHABLE();
 }
 

@@ -153,8 +153,8 @@ class ComputeLowering {
     ffi::Array<Stmt> stores;
     for (size_t i = 0; i < outputs_.size(); ++i) {
       int k = op_->body[i].as<ReduceNode>()->value_index;
-      PrimExpr value = reduce->init.empty() ? reduce->combiner->identity_element[k]
-                                            : Value(reduce->init[k]);
+      PrimExpr value =
+          reduce->init.empty() ? reduce->combiner->identity_element[k] : Value(reduce->init[k]);
       stores.push_back(BufferStore(outputs_[i], value, store_indices_));
     }
     return SeqStmt::Flatten(stores);

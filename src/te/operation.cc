@@ -24,7 +24,8 @@ void OperationNode::RegisterReflection() {
       .def_ro("attrs", &OperationNode::attrs);
 }
 
-// ---- placeholder ---------------------------------------------------------------------------------
+// ---- placeholder
+// ---------------------------------------------------------------------------------
 
 PlaceholderOp::PlaceholderOp(ffi::String name, ffi::Array<PrimExpr> shape, DataType dtype) {
   auto node = ffi::make_object<PlaceholderOpNode>();
@@ -45,7 +46,8 @@ Tensor placeholder(ffi::Array<PrimExpr> shape, DataType dtype, ffi::String name)
   return PlaceholderOp(std::move(name), std::move(shape), dtype).output(0);
 }
 
-// ---- compute -------------------------------------------------------------------------------------
+// ---- compute
+// -------------------------------------------------------------------------------------
 
 ffi::Array<PrimExpr> BaseComputeOpNode::output_shape(size_t) const {
   ffi::Array<PrimExpr> shape;
@@ -113,8 +115,8 @@ ComputeAxes MakeAxes(const ffi::Array<PrimExpr>& shape) {
     DataType dtype = shape[i].dtype();
     Var v(AxisName(i), dtype);
     axes.vars.push_back(v);
-    axes.iters.push_back(IterVar(Range::FromMinExtent(make_zero(dtype), shape[i]), v,
-                                 IterVarType::kDataPar));
+    axes.iters.push_back(
+        IterVar(Range::FromMinExtent(make_zero(dtype), shape[i]), v, IterVarType::kDataPar));
   }
   return axes;
 }
@@ -138,7 +140,8 @@ ffi::Array<Tensor> compute(ffi::Array<PrimExpr> shape, FBatchCompute fcompute, f
   return outputs;
 }
 
-// ---- scan ----------------------------------------------------------------------------------------
+// ---- scan
+// ----------------------------------------------------------------------------------------
 
 DataType ScanOpNode::output_dtype(size_t i) const { return update[i]->dtype; }
 ffi::Array<PrimExpr> ScanOpNode::output_shape(size_t i) const {
@@ -176,9 +179,8 @@ ScanOp::ScanOp(ffi::String name, ffi::String tag, ffi::Map<ffi::String, ffi::Any
       std::string axis_name =
           std::string(name) + ".out" + std::to_string(i) + ".i" + std::to_string(k);
       DataType dtype = state->shape[k].dtype();
-      node->spatial_axis_.push_back(
-          IterVar(Range::FromMinExtent(make_zero(dtype), state->shape[k]), Var(axis_name, dtype),
-                  IterVarType::kOpaque));
+      node->spatial_axis_.push_back(IterVar(Range::FromMinExtent(make_zero(dtype), state->shape[k]),
+                                            Var(axis_name, dtype), IterVarType::kOpaque));
     }
   }
   node->name = std::move(name);
@@ -216,7 +218,8 @@ ffi::Array<Tensor> scan(ffi::Array<Tensor> init, ffi::Array<Tensor> update,
   return outputs;
 }
 
-// ---- extern --------------------------------------------------------------------------------------
+// ---- extern
+// --------------------------------------------------------------------------------------
 
 DataType ExternOpNode::output_dtype(size_t i) const { return output_placeholders[i].dtype(); }
 ffi::Array<PrimExpr> ExternOpNode::output_shape(size_t i) const {
@@ -262,7 +265,8 @@ void ExternOpNode::RegisterReflection() {
       .def_ro("body", &ExternOpNode::body);
 }
 
-// ---- variables -----------------------------------------------------------------------------------
+// ---- variables
+// -----------------------------------------------------------------------------------
 
 Var var(ffi::String name, DataType dtype) { return Var(std::move(name), dtype); }
 
@@ -298,19 +302,16 @@ TVM_FFI_STATIC_INIT_BLOCK() {
              return ComputeOp(name, tag, attrs.value_or(AttrMap()), axis, body);
            })
       .def("te.ScanOp",
-           [](ffi::String name, ffi::String tag, Attrs attrs, IterVar axis,
-              ffi::Array<Tensor> init, ffi::Array<Tensor> update, ffi::Array<Tensor> state,
-              ffi::Array<Tensor> inputs) {
-             return ScanOp(name, tag, attrs.value_or(AttrMap()), axis, init, update, state,
-                           inputs);
+           [](ffi::String name, ffi::String tag, Attrs attrs, IterVar axis, ffi::Array<Tensor> init,
+              ffi::Array<Tensor> update, ffi::Array<Tensor> state, ffi::Array<Tensor> inputs) {
+             return ScanOp(name, tag, attrs.value_or(AttrMap()), axis, init, update, state, inputs);
            })
-      .def("te.ExternOp",
-           [](ffi::String name, ffi::String tag, Attrs attrs, ffi::Array<Tensor> inputs,
-              ffi::Array<tirx::Buffer> input_placeholders,
-              ffi::Array<tirx::Buffer> output_placeholders, tirx::Stmt body) {
-             return ExternOp(name, tag, attrs.value_or(AttrMap()), inputs, input_placeholders,
-                             output_placeholders, body);
-           });
+      .def("te.ExternOp", [](ffi::String name, ffi::String tag, Attrs attrs,
+                             ffi::Array<Tensor> inputs, ffi::Array<tirx::Buffer> input_placeholders,
+                             ffi::Array<tirx::Buffer> output_placeholders, tirx::Stmt body) {
+        return ExternOp(name, tag, attrs.value_or(AttrMap()), inputs, input_placeholders,
+                        output_placeholders, body);
+      });
 }
 
 }  // namespace te

@@ -11,9 +11,8 @@ namespace te {
 using tirx::CommReducer;
 using tirx::Reduce;
 
-ffi::Array<PrimExpr> comm_reduce(FCombine combine, FIdentity identity,
-                                 ffi::Array<PrimExpr> sources, ffi::Array<IterVar> axis,
-                                 PrimExpr condition) {
+ffi::Array<PrimExpr> comm_reduce(FCombine combine, FIdentity identity, ffi::Array<PrimExpr> sources,
+                                 ffi::Array<IterVar> axis, PrimExpr condition) {
   if (axis.empty()) return sources;
   ffi::Array<Var> lhs, rhs;
   ffi::Array<DataType> dtypes;

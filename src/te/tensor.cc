@@ -45,9 +45,8 @@ PrimExpr Tensor::IndexWithNegativeIndices(ffi::Array<PrimExpr> indices) const {
   ffi::Array<PrimExpr> wrapped;
   for (size_t i = 0; i < indices.size() && i < ndim(); ++i) {
     const PrimExpr& index = indices[i];
-    wrapped.push_back(
-        tirx::Select(index < make_zero(index.dtype()), index + cast(index.dtype(), shape()[i]),
-                     index));
+    wrapped.push_back(tirx::Select(index < make_zero(index.dtype()),
+                                   index + cast(index.dtype(), shape()[i]), index));
   }
   return (*this)(wrapped);
 }

@@ -28,9 +28,8 @@ bool SameReduction(const ReduceNode* a, const ReduceNode* b) {
     }
     return true;
   };
-  return a->combiner.same_as(b->combiner) && same(a->source, b->source) &&
-         same(a->axis, b->axis) && same(a->init, b->init) &&
-         ExprDeepEqual()(a->condition, b->condition);
+  return a->combiner.same_as(b->combiner) && same(a->source, b->source) && same(a->axis, b->axis) &&
+         same(a->init, b->init) && ExprDeepEqual()(a->condition, b->condition);
 }
 
 }  // namespace

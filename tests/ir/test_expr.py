@@ -3,6 +3,7 @@
 """Types, variables, constants, operators of expressions."""
 
 import pytest
+
 import tvm
 from tvm import ir, tirx
 from tvm.ir import PrimType, Var

@@ -3,6 +3,7 @@
 """Modules, functions, attributes, JSON, structural equality."""
 
 import pytest
+
 import tvm
 from tvm import ir, tirx
 from tvm.ir import GlobalVar, IRModule, Var

@@ -6,6 +6,7 @@ import gc
 import weakref
 
 import pytest
+
 import tvm
 from tvm import ir, tirx
 from tvm.ir import IRModule, Var

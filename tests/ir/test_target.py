@@ -5,6 +5,7 @@
 import pickle
 
 import pytest
+
 import tvm
 from tvm import ir
 from tvm.target import Target

@@ -3,6 +3,7 @@
 """TIRx and TE objects built from Python."""
 
 import pytest
+
 import tvm
 from tvm import arith, ir, te, tirx
 from tvm.ir import Var

@@ -58,8 +58,14 @@ def test_conv_bn_relu_pool(pipeline):
         y = bb.emit(relax.op.nn.conv2d(x0, relax.const(w), strides=2, padding=1))
         bn = bb.emit(
             relax.op.nn.batch_norm(
-                y, relax.const(gamma), relax.const(beta), relax.const(mean), relax.const(var),
-                axis=1, epsilon=1e-5, training=False,
+                y,
+                relax.const(gamma),
+                relax.const(beta),
+                relax.const(mean),
+                relax.const(var),
+                axis=1,
+                epsilon=1e-5,
+                training=False,
             )
         )
         y = bb.emit(relax.op.nn.relu(bb.emit(bn[0])))

@@ -7,6 +7,7 @@ import os
 import tarfile
 
 import pytest
+
 import tvm
 from tvm.support import cc, tar, utils
 

@@ -5,6 +5,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
+
 import tvm
 
 _DTYPES = ["int8", "uint8", "int16", "int32", "int64", "uint64", "float16", "float32", "float64",

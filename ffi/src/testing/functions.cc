@@ -23,7 +23,8 @@ int AddOneSymbol(void*, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* resu
   TVM_FFI_SAFE_CALL_END();
 }
 
-/// The calling convention of MLIR's packed wrappers: pointers to every argument, then to the result.
+/// The calling convention of MLIR's packed wrappers: pointers to every argument, then to the
+/// result.
 void AddOneMlirSymbol(void** packed) {
   void* handle = *static_cast<void**>(packed[0]);
   const TVMFFIAny* args = *static_cast<const TVMFFIAny**>(packed[1]);
@@ -82,9 +83,8 @@ void RegisterContainersWithTensor() {
            [](Tensor t) { return Array<Any>{Array<Any>{t, 42}, t}; })
       .def("testing.make_nested_map_with_tensor",
            [](Tensor a, Tensor b) {
-             return Map<String, Any>{{"array", Array<Any>{a, b}},
-                                     {"map", Map<String, Any>{{"t", a}}},
-                                     {"scalar", 99}};
+             return Map<String, Any>{
+                 {"array", Array<Any>{a, b}}, {"map", Map<String, Any>{{"t", a}}}, {"scalar", 99}};
            })
       .def("testing.make_empty_array_with_tensor_input", [](Tensor) { return Array<Any>(); });
 }

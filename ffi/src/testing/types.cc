@@ -231,8 +231,8 @@ class CxxAutoInitKwOnlyDefaultsObj : public Object {
  public:
   int64_t p_required = 0, p_default = 0, k_required = 0, k_default = 0, hidden = 0;
   static constexpr bool _type_mutable = true;
-  TVM_FFI_DECLARE_OBJECT_INFO("testing.TestCxxAutoInitKwOnlyDefaults",
-                              CxxAutoInitKwOnlyDefaultsObj, Object);
+  TVM_FFI_DECLARE_OBJECT_INFO("testing.TestCxxAutoInitKwOnlyDefaults", CxxAutoInitKwOnlyDefaultsObj,
+                              Object);
 };
 
 class CxxNoAutoInitObj : public Object {
@@ -341,15 +341,16 @@ class HashObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("testing.TestHash", HashObj, Object);
 };
 
-/// Declares a type with an int `key` and a string `label`; only the key counts where a hook says so.
-#define TVM_FFI_TESTING_LABELED(Name, Key)                                          \
-  class Name : public Object {                                                      \
-   public:                                                                          \
-    Name() = default;                                                               \
-    Name(int64_t key, String label) : key(key), label(std::move(label)) {}          \
-    int64_t key = 0;                                                                \
-    String label;                                                                   \
-    TVM_FFI_DECLARE_OBJECT_INFO_FINAL(Key, Name, Object);                           \
+/// Declares a type with an int `key` and a string `label`; only the key counts where a hook says
+/// so.
+#define TVM_FFI_TESTING_LABELED(Name, Key)                                 \
+  class Name : public Object {                                             \
+   public:                                                                 \
+    Name() = default;                                                      \
+    Name(int64_t key, String label) : key(key), label(std::move(label)) {} \
+    int64_t key = 0;                                                       \
+    String label;                                                          \
+    TVM_FFI_DECLARE_OBJECT_INFO_FINAL(Key, Name, Object);                  \
   }
 TVM_FFI_TESTING_LABELED(CustomHashObj, "testing.TestCustomHash");
 TVM_FFI_TESTING_LABELED(CustomCompareObj, "testing.TestCustomCompare");
@@ -378,27 +379,22 @@ void RegisterComparison() {
   RegisterLabeled<CustomHashObj>();
   RegisterLabeled<CustomCompareObj>();
   RegisterLabeled<EqWithoutHashObj>();
-  refl::TypeAttrDef<CustomHashObj>().def(
-      type_attr::kHash,
-      [](const CustomHashObj* self, const Function& hash) { return hash(self->key).cast<int64_t>(); });
+  refl::TypeAttrDef<CustomHashObj>().def(type_attr::kHash,
+                                         [](const CustomHashObj* self, const Function& hash) {
+                                           return hash(self->key).cast<int64_t>();
+                                         });
   refl::TypeAttrDef<CustomCompareObj>()
-      .def(type_attr::kHash,
-           [](const CustomCompareObj* self, const Function& hash) {
-             return hash(self->key).cast<int64_t>();
-           })
-      .def(type_attr::kEq,
-           [](const CustomCompareObj* a, const CustomCompareObj* b, const Function& equal) {
-             return equal(a->key, b->key).cast<bool>();
-           })
+      .def(type_attr::kHash, [](const CustomCompareObj* self,
+                                const Function& hash) { return hash(self->key).cast<int64_t>(); })
+      .def(type_attr::kEq, [](const CustomCompareObj* a, const CustomCompareObj* b,
+                              const Function& equal) { return equal(a->key, b->key).cast<bool>(); })
       .def(type_attr::kCompare,
            [](const CustomCompareObj* a, const CustomCompareObj* b, const Function& order) {
              return order(a->key, b->key).cast<int64_t>();
            });
   refl::TypeAttrDef<EqWithoutHashObj>().def(
-      type_attr::kEq,
-      [](const EqWithoutHashObj* a, const EqWithoutHashObj* b, const Function& equal) {
-        return equal(a->key, b->key).cast<bool>();
-      });
+      type_attr::kEq, [](const EqWithoutHashObj* a, const EqWithoutHashObj* b,
+                         const Function& equal) { return equal(a->key, b->key).cast<bool>(); });
 }
 
 // ---- enums -----------------------------------------------------------------------------------

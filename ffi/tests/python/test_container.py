@@ -7,9 +7,10 @@ import pickle
 from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
 
 import pytest
-import tvm_ffi
 from hypothesis import given
 from hypothesis import strategies as st
+
+import tvm_ffi
 from tvm_ffi import Array, Dict, List, Map
 
 _scalars = st.one_of(st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.text())

@@ -8,6 +8,7 @@ import traceback
 import weakref
 
 import pytest
+
 import tvm_ffi
 import tvm_ffi.testing
 from tvm_ffi import core

@@ -9,6 +9,7 @@ import threading
 
 import numpy as np
 import pytest
+
 import tvm_ffi
 import tvm_ffi.testing
 from tvm_ffi import core

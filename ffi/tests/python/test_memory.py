@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 import tvm_ffi
 import tvm_ffi.testing
 

@@ -7,6 +7,7 @@ import pickle
 import threading
 
 import pytest
+
 import tvm_ffi
 import tvm_ffi.testing
 from tvm_ffi import core

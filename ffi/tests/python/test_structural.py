@@ -3,6 +3,7 @@
 """Structural equality and traversals, access paths, JSON graphs."""
 
 import pytest
+
 import tvm_ffi
 from tvm_ffi import StructuralKey, VisitInterrupt, WalkResult
 from tvm_ffi.access_path import AccessKind, AccessPath

@@ -11,6 +11,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+
 import tvm_ffi
 import tvm_ffi.testing
 from tvm_ffi import core, libinfo

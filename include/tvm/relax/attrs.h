@@ -25,15 +25,15 @@ namespace relax {
 #define TVM_RX_REFLECT(type, name) def.def_ro(#name, &Self::name);
 
 /// Declares attribute structure `Name` with the given fields, key `relax.attrs.Name`.
-#define TVM_RELAX_ATTRS(Name, ...)                                                      \
-  struct Name : public BaseAttrsNode {                                                  \
-    using Self = Name;                                                                  \
-    TVM_RX_FOR_EACH(TVM_RX_DECLARE, __VA_ARGS__)                                        \
-    static void RegisterReflection() {                                                  \
-      ::tvm::ffi::reflection::ObjectDef<Name> def;                                      \
-      TVM_RX_FOR_EACH(TVM_RX_REFLECT, __VA_ARGS__)                                      \
-    }                                                                                   \
-    TVM_FFI_DECLARE_OBJECT_INFO_FINAL("relax.attrs." #Name, Name, BaseAttrsNode);       \
+#define TVM_RELAX_ATTRS(Name, ...)                                                \
+  struct Name : public BaseAttrsNode {                                            \
+    using Self = Name;                                                            \
+    TVM_RX_FOR_EACH(TVM_RX_DECLARE, __VA_ARGS__)                                  \
+    static void RegisterReflection() {                                            \
+      ::tvm::ffi::reflection::ObjectDef<Name> def;                                \
+      TVM_RX_FOR_EACH(TVM_RX_REFLECT, __VA_ARGS__)                                \
+    }                                                                             \
+    TVM_FFI_DECLARE_OBJECT_INFO_FINAL("relax.attrs." #Name, Name, BaseAttrsNode); \
   }
 
 using Ints = ffi::Array<int64_t>;
@@ -44,8 +44,7 @@ using StrAnyMap = ffi::Map<ffi::String, ffi::Any>;
 using OptString = ffi::Optional<ffi::String>;
 
 // call-like
-TVM_RELAX_ATTRS(CallTIRWithGradAttrs, (ffi::String, te_grad_name),
-                (StrAnyMap, te_grad_kwargs));
+TVM_RELAX_ATTRS(CallTIRWithGradAttrs, (ffi::String, te_grad_name), (StrAnyMap, te_grad_kwargs));
 TVM_RELAX_ATTRS(CallTIRInplaceAttrs, (Ints, inplace_indices));
 TVM_RELAX_ATTRS(CallInplacePackedAttrs, (Ints, inplace_indices));
 TVM_RELAX_ATTRS(ToVDeviceAttrs, (ffi::ObjectRef, dst_vdevice));
@@ -98,13 +97,13 @@ TVM_RELAX_ATTRS(TopKAttrs, (int64_t, k), (int64_t, axis), (ffi::String, ret_type
 TVM_RELAX_ATTRS(MultinomialFromUniformAttrs, (DataType, dtype));
 
 // nn
-#define TVM_RX_CONV_FIELDS                                                             \
-  (Ints, strides), (Ints, padding), (Ints, dilation), (int64_t, groups),               \
+#define TVM_RX_CONV_FIELDS                                                                 \
+  (Ints, strides), (Ints, padding), (Ints, dilation), (int64_t, groups),                   \
       (ffi::String, data_layout), (ffi::String, kernel_layout), (ffi::String, out_layout), \
       (DataType, out_dtype)
-#define TVM_RX_CONVT_FIELDS                                                                 \
+#define TVM_RX_CONVT_FIELDS                                                                      \
   (Ints, strides), (Ints, padding), (Ints, output_padding), (Ints, dilation), (int64_t, groups), \
-      (ffi::String, data_layout), (ffi::String, kernel_layout), (ffi::String, out_layout),   \
+      (ffi::String, data_layout), (ffi::String, kernel_layout), (ffi::String, out_layout),       \
       (DataType, out_dtype)
 TVM_RELAX_ATTRS(Conv1DAttrs, TVM_RX_CONV_FIELDS);
 TVM_RELAX_ATTRS(Conv2DAttrs, TVM_RX_CONV_FIELDS);
@@ -112,7 +111,7 @@ TVM_RELAX_ATTRS(Conv3DAttrs, TVM_RX_CONV_FIELDS);
 TVM_RELAX_ATTRS(Conv1DTransposeAttrs, TVM_RX_CONVT_FIELDS);
 TVM_RELAX_ATTRS(Conv2DTransposeAttrs, TVM_RX_CONVT_FIELDS);
 TVM_RELAX_ATTRS(Conv3DTransposeAttrs, TVM_RX_CONVT_FIELDS);
-#define TVM_RX_POOL_FIELDS                                                              \
+#define TVM_RX_POOL_FIELDS                                                                  \
   (Ints, pool_size), (Ints, strides), (Ints, padding), (Ints, dilation), (bool, ceil_mode), \
       (bool, count_include_pad), (ffi::String, layout), (ffi::String, out_layout)
 TVM_RELAX_ATTRS(Pool1DAttrs, TVM_RX_POOL_FIELDS);

@@ -33,8 +33,7 @@ class ConstantNode : public ExprNode {
 class Constant : public Expr {
  public:
   /// The type defaults to the tensor's own shape and element type.
-  TVM_DLL explicit Constant(ffi::Tensor data, Optional<Type> ty = std::nullopt,
-                            Span span = Span());
+  TVM_DLL explicit Constant(ffi::Tensor data, Optional<Type> ty = std::nullopt, Span span = Span());
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Constant, Expr, ConstantNode);
 };
 

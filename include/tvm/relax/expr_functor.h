@@ -41,23 +41,38 @@ class ExprDispatch {
   virtual ~ExprDispatch() = default;
   virtual R VisitExpr(const Expr& e) {
     switch (KindOf(e)) {
-      case ExprKind::kConstant: return VisitExpr_(static_cast<const ConstantNode*>(e.get()));
-      case ExprKind::kShapeExpr: return VisitExpr_(static_cast<const ShapeExprNode*>(e.get()));
-      case ExprKind::kStringImm: return VisitExpr_(static_cast<const StringImmNode*>(e.get()));
-      case ExprKind::kDataTypeImm: return VisitExpr_(static_cast<const DataTypeImmNode*>(e.get()));
-      case ExprKind::kTuple: return VisitExpr_(static_cast<const TupleNode*>(e.get()));
+      case ExprKind::kConstant:
+        return VisitExpr_(static_cast<const ConstantNode*>(e.get()));
+      case ExprKind::kShapeExpr:
+        return VisitExpr_(static_cast<const ShapeExprNode*>(e.get()));
+      case ExprKind::kStringImm:
+        return VisitExpr_(static_cast<const StringImmNode*>(e.get()));
+      case ExprKind::kDataTypeImm:
+        return VisitExpr_(static_cast<const DataTypeImmNode*>(e.get()));
+      case ExprKind::kTuple:
+        return VisitExpr_(static_cast<const TupleNode*>(e.get()));
       case ExprKind::kTupleGetItem:
         return VisitExpr_(static_cast<const TupleGetItemNode*>(e.get()));
-      case ExprKind::kVar: return VisitExpr_(static_cast<const VarNode*>(e.get()));
-      case ExprKind::kDataflowVar: return VisitExpr_(static_cast<const DataflowVarNode*>(e.get()));
-      case ExprKind::kGlobalVar: return VisitExpr_(static_cast<const GlobalVarNode*>(e.get()));
-      case ExprKind::kOp: return VisitExpr_(static_cast<const OpNode*>(e.get()));
-      case ExprKind::kExternFunc: return VisitExpr_(static_cast<const ExternFuncNode*>(e.get()));
-      case ExprKind::kFunction: return VisitExpr_(static_cast<const FunctionNode*>(e.get()));
-      case ExprKind::kCall: return VisitExpr_(static_cast<const CallNode*>(e.get()));
-      case ExprKind::kSeqExpr: return VisitExpr_(static_cast<const SeqExprNode*>(e.get()));
-      case ExprKind::kIf: return VisitExpr_(static_cast<const IfNode*>(e.get()));
-      case ExprKind::kPrim: break;
+      case ExprKind::kVar:
+        return VisitExpr_(static_cast<const VarNode*>(e.get()));
+      case ExprKind::kDataflowVar:
+        return VisitExpr_(static_cast<const DataflowVarNode*>(e.get()));
+      case ExprKind::kGlobalVar:
+        return VisitExpr_(static_cast<const GlobalVarNode*>(e.get()));
+      case ExprKind::kOp:
+        return VisitExpr_(static_cast<const OpNode*>(e.get()));
+      case ExprKind::kExternFunc:
+        return VisitExpr_(static_cast<const ExternFuncNode*>(e.get()));
+      case ExprKind::kFunction:
+        return VisitExpr_(static_cast<const FunctionNode*>(e.get()));
+      case ExprKind::kCall:
+        return VisitExpr_(static_cast<const CallNode*>(e.get()));
+      case ExprKind::kSeqExpr:
+        return VisitExpr_(static_cast<const SeqExprNode*>(e.get()));
+      case ExprKind::kIf:
+        return VisitExpr_(static_cast<const IfNode*>(e.get()));
+      case ExprKind::kPrim:
+        break;
     }
     return VisitPrim(e);
   }

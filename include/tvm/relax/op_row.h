@@ -34,12 +34,12 @@ enum class OpPattern : int {
 
 /// How an operator behaves when the layout of its first operand changes.
 enum class LayoutRule : int {
-  kFixed = 0,      ///< needs its inputs as written
-  kElemWise = 1,   ///< any layout, all tensor operands and the output alike (broadcast included)
-  kDataLayout = 2, ///< has a `layout`/`data_layout` attribute: convolution, pooling, resize
-  kAxis = 3,       ///< attribute `axis` (or `axes`) names dimensions; renumbered with the layout
-  kReduce = 4,     ///< as kAxis; output keeps the layout only when `keepdims`
-  kConcat = 5,     ///< tuple operand, attribute `axis`
+  kFixed = 0,       ///< needs its inputs as written
+  kElemWise = 1,    ///< any layout, all tensor operands and the output alike (broadcast included)
+  kDataLayout = 2,  ///< has a `layout`/`data_layout` attribute: convolution, pooling, resize
+  kAxis = 3,        ///< attribute `axis` (or `axes`) names dimensions; renumbered with the layout
+  kReduce = 4,      ///< as kAxis; output keeps the layout only when `keepdims`
+  kConcat = 5,      ///< tuple operand, attribute `axis`
 };
 
 struct OpRow;

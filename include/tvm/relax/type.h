@@ -9,8 +9,8 @@
 #include <tvm/ffi/optional.h>
 #include <tvm/ir/env_func.h>
 #include <tvm/ir/expr.h>
-#include <tvm/ir/type.h>
 #include <tvm/ir/global_info.h>
+#include <tvm/ir/type.h>
 #include <tvm/relax/fwd.h>
 
 namespace tvm {
@@ -106,8 +106,7 @@ class FuncType : public Type {
  public:
   TVM_DLL FuncType(Array<Type> params, Type ret, bool purity = true, Span span = Span());
   /// Function about whose parameters nothing is known; result from `derive_func`.
-  TVM_DLL static FuncType OpaqueFunc(EnvFunc derive_func, bool purity = false,
-                                     Span span = Span());
+  TVM_DLL static FuncType OpaqueFunc(EnvFunc derive_func, bool purity = false, Span span = Span());
   /// Function about whose parameters nothing is known; result of type `ret` (default Any).
   TVM_DLL static FuncType OpaqueFunc(Type ret, bool purity = false, Span span = Span());
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(FuncType, Type, FuncTypeNode);

@@ -132,9 +132,8 @@ TVM_DLL IterVar reduce_axis(Range dom, ffi::String name = "rv");
 
 TVM_DLL Tensor placeholder(ffi::Array<PrimExpr> shape, DataType dtype = DataType::Float(32),
                            ffi::String name = "placeholder");
-TVM_DLL Tensor compute(ffi::Array<PrimExpr> shape, FCompute fcompute,
-                       ffi::String name = "tensor", ffi::String tag = "",
-                       ffi::Map<ffi::String, ffi::Any> attrs = {});
+TVM_DLL Tensor compute(ffi::Array<PrimExpr> shape, FCompute fcompute, ffi::String name = "tensor",
+                       ffi::String tag = "", ffi::Map<ffi::String, ffi::Any> attrs = {});
 TVM_DLL ffi::Array<Tensor> compute(ffi::Array<PrimExpr> shape, FBatchCompute fcompute,
                                    ffi::String name = "tensor", ffi::String tag = "",
                                    ffi::Map<ffi::String, ffi::Any> attrs = {});
@@ -147,16 +146,14 @@ TVM_DLL ffi::Array<Tensor> scan(ffi::Array<Tensor> init, ffi::Array<Tensor> upda
 template <typename F, typename = std::enable_if_t<std::is_invocable_v<F, Var>>>
 Tensor compute(ffi::Array<PrimExpr> shape, F f, ffi::String name = "tensor", ffi::String tag = "",
                ffi::Map<ffi::String, ffi::Any> attrs = {}) {
-  return compute(
-      shape, FCompute([f](const ffi::Array<Var>& i) { return PrimExpr(f(i[0])); }), name, tag,
-      attrs);
+  return compute(shape, FCompute([f](const ffi::Array<Var>& i) { return PrimExpr(f(i[0])); }), name,
+                 tag, attrs);
 }
 template <typename F, typename = std::enable_if_t<std::is_invocable_v<F, Var, Var>>, int = 2>
 Tensor compute(ffi::Array<PrimExpr> shape, F f, ffi::String name = "tensor", ffi::String tag = "",
                ffi::Map<ffi::String, ffi::Any> attrs = {}) {
-  return compute(
-      shape, FCompute([f](const ffi::Array<Var>& i) { return PrimExpr(f(i[0], i[1])); }), name,
-      tag, attrs);
+  return compute(shape, FCompute([f](const ffi::Array<Var>& i) { return PrimExpr(f(i[0], i[1])); }),
+                 name, tag, attrs);
 }
 
 // Reductions, for the body of a compute. An empty `axis` yields the source itself.

@@ -38,10 +38,10 @@ class IndexMap : public ffi::ObjectRef {
  public:
   TVM_DLL IndexMap(ffi::Array<Var> initial_indices, ffi::Array<PrimExpr> final_indices,
                    ffi::Optional<IndexMap> inverse_index_map = std::nullopt);
-  TVM_DLL static IndexMap FromFunc(
-      int ndim, const std::function<ffi::Array<PrimExpr>(ffi::Array<Var>)>& func,
-      ffi::Optional<IndexMap> inverse_index_map = std::nullopt,
-      DataType index_dtype = DataType::Int(64));
+  TVM_DLL static IndexMap FromFunc(int ndim,
+                                   const std::function<ffi::Array<PrimExpr>(ffi::Array<Var>)>& func,
+                                   ffi::Optional<IndexMap> inverse_index_map = std::nullopt,
+                                   DataType index_dtype = DataType::Int(64));
   /// The inverse over `initial_ranges`; ValueError unless the map is bijective there.
   TVM_DLL IndexMap Inverse(ffi::Array<Range> initial_ranges, const arith::Analyzer& analyzer) const;
   /// The inverse, with the predicate that holds on indices introduced as padding.

@@ -125,8 +125,7 @@ class AllocBufferNode : public StmtNode {
 
 class AllocBuffer : public Stmt {
  public:
-  TVM_DLL explicit AllocBuffer(Buffer buffer,
-                               ffi::Map<ffi::String, ffi::Any> annotations = {},
+  TVM_DLL explicit AllocBuffer(Buffer buffer, ffi::Map<ffi::String, ffi::Any> annotations = {},
                                Span span = Span());
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(AllocBuffer, Stmt, AllocBufferNode);
   TVM_DEFINE_OBJECT_REF_COW_METHOD(AllocBufferNode);

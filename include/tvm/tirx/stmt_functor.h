@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// Functors over statements, alone and together with expressions.
 ///
-/// A visitor or mutator overrides VisitStmt_ / VisitExpr_ for the nodes it cares about and calls the
-/// base for the rest. Mutators return the very node they got when nothing below it changed.
+/// A visitor or mutator overrides VisitStmt_ / VisitExpr_ for the nodes it cares about and calls
+/// the base for the rest. Mutators return the very node they got when nothing below it changed.
 #ifndef TVM_TIRX_STMT_FUNCTOR_H_
 #define TVM_TIRX_STMT_FUNCTOR_H_
 
@@ -81,8 +81,8 @@ class StmtFunctor<R(const Stmt& stmt, Args... args)> {
     return VisitStmtDefault_(node, std::forward<Args>(args)...);
   }
 
-#define TVM_TIRX_STMT_METHOD(Name)                          \
-  virtual R VisitStmt_(const Name##Node* op, Args... args) { \
+#define TVM_TIRX_STMT_METHOD(Name)                             \
+  virtual R VisitStmt_(const Name##Node* op, Args... args) {   \
     return VisitStmtDefault_(op, std::forward<Args>(args)...); \
   }
   TVM_TIRX_FOR_EACH_STMT(TVM_TIRX_STMT_METHOD)
@@ -90,7 +90,8 @@ class StmtFunctor<R(const Stmt& stmt, Args... args)> {
 
   virtual R VisitStmtDefault_(const ffi::Object* op, Args...) {
     TVM_FFI_THROW(InternalError) << "no visitor for statement "
-                                 << (op == nullptr ? std::string("null") : std::string(op->GetTypeKey()));
+                                 << (op == nullptr ? std::string("null")
+                                                   : std::string(op->GetTypeKey()));
     TVM_FFI_UNREACHABLE();
   }
 };
@@ -174,8 +175,8 @@ class TVM_DLL StmtExprMutator : public StmtMutator, public ExprMutator {
   using StmtMutator::operator();
 
  protected:
-  using StmtMutator::VisitPrimExpr;
   using ExprMutator::VisitExpr_;
+  using StmtMutator::VisitPrimExpr;
   using StmtMutator::VisitStmt;
   using StmtMutator::VisitStmt_;
 

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from tvm_ffi import Object, register_object
-
 from tvm.ir import IntImm
 from tvm.ir.expr import Expr
+from tvm_ffi import Object, register_object
 
 from . import _ffi_api
 from .analyzer import _pairs

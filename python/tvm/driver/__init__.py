@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-from tvm_ffi.core import _object_type_info
-
 from tvm.ir import IRModule
 from tvm.runtime import Executable
 from tvm.target import Target
+from tvm_ffi.core import _object_type_info
 
 from . import _ffi_api
 

@@ -5,11 +5,10 @@
 from __future__ import annotations
 
 import tvm_ffi
-from tvm_ffi import Object, get_global_func, register_object
-from tvm_ffi.access_path import AccessPath
-
 from tvm.runtime import _ffi_node_api
 from tvm.runtime.scriptable import Scriptable
+from tvm_ffi import Object, get_global_func, register_object
+from tvm_ffi.access_path import AccessPath
 
 from . import _ffi_api
 

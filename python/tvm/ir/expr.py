@@ -7,10 +7,9 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import tvm_ffi
-from tvm_ffi import register_object
-
 from tvm._lazy import FFINamespace
 from tvm.runtime.scriptable import Scriptable
+from tvm_ffi import register_object
 
 from . import _ffi_api
 from .base import Node

@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-from tvm_ffi import register_object
-
 from tvm.runtime.scriptable import Scriptable
+from tvm_ffi import register_object
 
 from . import _ffi_api
 from .attrs import DictAttrs

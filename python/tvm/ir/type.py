@@ -5,9 +5,8 @@
 from __future__ import annotations
 
 import tvm_ffi
-from tvm_ffi import register_object
-
 from tvm.runtime.scriptable import Scriptable
+from tvm_ffi import register_object
 
 from . import _ffi_api
 from .base import Node

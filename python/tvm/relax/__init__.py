@@ -52,8 +52,20 @@ _install_operators()
 __getattr__, __dir__ = attach(
     __name__,
     globals(),
-    modules=("analysis", "backend", "dpl", "expr_functor", "frontend", "testing", "training",
-             "transform", "exec_builder"),
-    names={"ExecBuilder": "exec_builder", "PyExprVisitor": "expr_functor",
-           "PyExprMutator": "expr_functor"},
+    modules=(
+        "analysis",
+        "backend",
+        "dpl",
+        "expr_functor",
+        "frontend",
+        "testing",
+        "training",
+        "transform",
+        "exec_builder",
+    ),
+    names={
+        "ExecBuilder": "exec_builder",
+        "PyExprVisitor": "expr_functor",
+        "PyExprMutator": "expr_functor",
+    },
 )

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import threading
 
-from tvm_ffi import Object, register_object
-
 from tvm.ir import Expr, IRModule
 from tvm.ir import Var as IRVar
+from tvm_ffi import Object, register_object
 
 from . import _ffi_api
 from .expr import Function, SeqExpr, Tuple, Var

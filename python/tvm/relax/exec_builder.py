@@ -7,9 +7,8 @@ from __future__ import annotations
 import contextlib
 from enum import IntEnum
 
-from tvm_ffi import Object, register_object
-
 from tvm.runtime.vm import VMExecutable
+from tvm_ffi import Object, register_object
 
 from . import _ffi_api
 

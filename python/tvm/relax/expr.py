@@ -7,14 +7,14 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
-import tvm_ffi
-from tvm_ffi import Object, register_object
 
 import tvm.runtime
+import tvm_ffi
 from tvm.ir import BaseFunc, Call, Expr, GlobalVar, IntImm, PrimType, Type
 from tvm.ir import expr as _ir_expr
 from tvm.ir.expr import is_prim_expr
 from tvm.runtime.scriptable import Scriptable
+from tvm_ffi import Object, register_object
 
 from . import _ffi_api
 
@@ -221,9 +221,7 @@ class Function(BaseFunc, Scriptable):
     @staticmethod
     def create_empty(params, ret_ty, is_pure=True, attrs=None, span=None) -> Function:
         """Declare a function without a body."""
-        return _ffi_api.FunctionCreateEmpty(
-            list(params), ret_ty, is_pure, _dict_attrs(attrs), span
-        )
+        return _ffi_api.FunctionCreateEmpty(list(params), ret_ty, is_pure, _dict_attrs(attrs), span)
 
     def __call__(self, *args):
         return Call(self, list(args))
@@ -289,7 +287,9 @@ def const(value, dtype=None) -> Constant:
         else:
             array = np.asarray(value)
             if not isinstance(value, (np.ndarray, np.generic)):
-                array = array.astype({"f": "float32", "i": "int32"}.get(array.dtype.kind, array.dtype))
+                array = array.astype(
+                    {"f": "float32", "i": "int32"}.get(array.dtype.kind, array.dtype)
+                )
             return Constant(tvm.runtime.tensor(np.ascontiguousarray(array).reshape(array.shape)))
     dtype = tvm_ffi.dtype(dtype)
     if isinstance(value, (bool, Integral, Real)) and not isinstance(value, np.generic):

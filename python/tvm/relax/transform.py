@@ -7,7 +7,6 @@ from __future__ import annotations
 import functools
 import inspect
 
-
 from tvm._lazy import FFINamespace
 from tvm.ir.transform import Pass, PassContext
 

@@ -5,12 +5,10 @@
 from __future__ import annotations
 
 import tvm_ffi
+from tvm.ir import Expr, PrimType, TupleType, Type
 from tvm_ffi import register_object
 
-from tvm.ir import Expr, PrimType, TupleType, Type
-
 from . import _ffi_api
-
 
 
 @register_object("relax.AnyType")
@@ -73,9 +71,7 @@ class TensorType(Type):
         if isinstance(dtype, PrimType):
             dtype = dtype.dtype
         dtype = None if dtype in (None, "") else tvm_ffi.dtype(dtype)
-        self.__init_handle_by_constructor__(
-            _ffi_api.TensorType, shape, dtype, ndim, vdevice, span
-        )
+        self.__init_handle_by_constructor__(_ffi_api.TensorType, shape, dtype, ndim, vdevice, span)
 
 
 @register_object("relax.FuncType")

@@ -2,11 +2,10 @@
 # SPDX-FileCopyrightText: The OpenTVM authors
 """Devices, tensors, modules and the virtual machine."""
 
+from tvm._lazy import attach as _attach
 from tvm_ffi import Object, ObjectConvertible, Shape, convert
 from tvm_ffi import Shape as ShapeTuple
 from tvm_ffi.core import String
-
-from tvm._lazy import attach as _attach
 
 from ._tensor import Tensor, empty, from_dlpack, tensor
 from .device import (

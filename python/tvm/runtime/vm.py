@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from enum import IntEnum
 
 import tvm_ffi
@@ -181,9 +182,24 @@ class VirtualMachine:
         """
         return self.module.time_evaluator(func_name, dev, **options)
 
-    def profile(self, func_name: str, *args):
-        """Run a function and report the time of each kernel."""
-        return self.module["profile"](func_name, *[self._convert(value) for value in args])
+    def profile(self, func_name: str, *args) -> list[tuple[str, int, float]]:
+        """Run a function once and report the time of each kernel.
+
+        Args:
+            func_name: The function.
+            args: Its arguments.
+
+        Returns:
+            ``[(kernel, calls, seconds)]``, call sites of one kernel added up, largest time first.
+        """
+        text = self.module["profile"](func_name, *[self._convert(value) for value in args])
+        totals: dict[str, list[float]] = {}
+        for site in json.loads(str(text))["sites"]:
+            entry = totals.setdefault(site["callee"], [0, 0.0])
+            entry[0] += site["calls"]
+            entry[1] += site["ns"] * 1e-9
+        rows = [(name, int(calls), seconds) for name, (calls, seconds) in totals.items()]
+        return sorted(rows, key=lambda row: -row[2])
 
 
 __all__ = ["BenchmarkResult", "VMExecutable", "VMInstrumentReturnKind", "VirtualMachine"]

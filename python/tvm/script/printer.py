@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import sys
 
-from tvm_ffi import Object, core
-
 from tvm.runtime import _ffi_node_api
+from tvm_ffi import Object, core
 
 _CONFIG_KEY = "node.PrinterConfig"
 

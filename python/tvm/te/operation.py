@@ -8,7 +8,6 @@ import inspect
 from numbers import Integral
 
 import tvm_ffi
-
 from tvm.ir import Range, Var
 from tvm.tirx import IterVar, Stmt, convert, decl_buffer
 from tvm.tirx.stmt import Evaluate

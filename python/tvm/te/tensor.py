@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
-from tvm_ffi import Object, register_object
-
 from tvm.ir.expr import ExprOp
 from tvm.tirx import DataProducer
+from tvm_ffi import Object, register_object
 
 from . import _ffi_api
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 from numbers import Integral
 
 import tvm_ffi
-from tvm_ffi import core, register_object
-
 from tvm import ir
 from tvm.ir import PointerType, PrimType, Range, Type, Var
+from tvm_ffi import core, register_object
 
 from . import _ffi_api
 from .expr import BufferLoad, Ramp

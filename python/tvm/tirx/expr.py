@@ -7,12 +7,11 @@ from __future__ import annotations
 from enum import IntEnum
 
 import tvm_ffi
-from tvm_ffi import Object, register_object
-
 from tvm import ir
 from tvm.ir import Call, FloatImm, IntImm, PrimExpr, Var
 from tvm.ir.expr import Expr, ExprOp, as_type
 from tvm.runtime.scriptable import Scriptable
+from tvm_ffi import Object, register_object
 
 from . import _ffi_api
 

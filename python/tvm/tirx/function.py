@@ -7,10 +7,9 @@ from __future__ import annotations
 import inspect
 
 import tvm_ffi
-from tvm_ffi import Object, register_object
-
 from tvm.ir import BaseFunc, DictAttrs, Range, TupleType, Var
 from tvm.runtime.scriptable import Scriptable
+from tvm_ffi import Object, register_object
 
 from . import _ffi_api
 

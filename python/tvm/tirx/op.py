@@ -11,7 +11,6 @@ from __future__ import annotations
 import inspect
 
 import tvm_ffi
-
 from tvm.ir import Call, IntImm, Op, PointerType, PrimType, Var
 from tvm.ir.expr import Expr
 

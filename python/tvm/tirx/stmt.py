@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from tvm_ffi import Object, register_object
-
 from tvm.ir import Range
 from tvm.runtime.scriptable import Scriptable
+from tvm_ffi import Object, register_object
 
 from . import _ffi_api
 from .expr import IterVar, StringImm, convert

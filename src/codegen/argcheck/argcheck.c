@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
 //
-// The one interpreter of argument-check programs (format: tvm/codegen/argcheck.h).
+// The one interpreter of argument-check programs (format: tvm/support/argcheck.h).
 // Linked, hidden, once into every compiled library and JIT session; the C target prints this text
 // into its output. Therefore: C11, no libc calls, only the C API of libtvm_ffi.
 #include <stddef.h>
 #include <stdint.h>
-#include <tvm/codegen/argcheck.h>
 #include <tvm/ffi/c_api.h>
+#include <tvm/support/argcheck.h>
 
 #ifndef TVM_GLUE
 #define TVM_GLUE __attribute__((weak, visibility("hidden")))
@@ -26,7 +26,8 @@ static const int64_t* TVMSkipExpr(const int64_t* pc) { return pc + 1 + pc[0]; }
 
 // First word of the instruction after the one at pc.
 static const int64_t* TVMSkipInstruction(const int64_t* pc) {
-  static const uint8_t kFixed[] = {1, 2, 4, 4, 6, 4, 4, 3, 6, 6, 5, 0, 4, 3, 4, 0, 5, 0, 4, 0, 5, 0};
+  static const uint8_t kFixed[] = {1, 2, 4, 4, 6, 4, 4, 3, 6, 6, 5,
+                                   0, 4, 3, 4, 0, 5, 0, 4, 0, 5, 0};
   int64_t op = pc[0];
   switch (op) {
     case kArgCheckShape:
@@ -63,23 +64,40 @@ static int64_t TVMTruncDiv(int64_t a, int64_t b) {
 static int64_t TVMBinary(int64_t op, int64_t a, int64_t b) {
   uint64_t ua = (uint64_t)a, ub = (uint64_t)b;
   switch (op) {
-    case kArgExprAdd: return (int64_t)(ua + ub);
-    case kArgExprSub: return (int64_t)(ua - ub);
-    case kArgExprMul: return (int64_t)(ua * ub);
-    case kArgExprFloorDiv: return TVMFloorDiv(a, b);
-    case kArgExprFloorMod: return b == 0 ? 0 : (int64_t)(ua - (uint64_t)TVMFloorDiv(a, b) * ub);
-    case kArgExprMin: return a < b ? a : b;
-    case kArgExprMax: return a > b ? a : b;
-    case kArgExprTruncDiv: return TVMTruncDiv(a, b);
-    case kArgExprTruncMod: return b == 0 ? 0 : (int64_t)(ua - (uint64_t)TVMTruncDiv(a, b) * ub);
-    case kArgExprShiftLeft: return (int64_t)(ua << (ub & 63));
-    case kArgExprShiftRight: return a >> (ub & 63);
-    case kArgExprEq: return a == b;
-    case kArgExprNe: return a != b;
-    case kArgExprLt: return a < b;
-    case kArgExprLe: return a <= b;
-    case kArgExprAnd: return a != 0 && b != 0;
-    default: return a != 0 || b != 0;
+    case kArgExprAdd:
+      return (int64_t)(ua + ub);
+    case kArgExprSub:
+      return (int64_t)(ua - ub);
+    case kArgExprMul:
+      return (int64_t)(ua * ub);
+    case kArgExprFloorDiv:
+      return TVMFloorDiv(a, b);
+    case kArgExprFloorMod:
+      return b == 0 ? 0 : (int64_t)(ua - (uint64_t)TVMFloorDiv(a, b) * ub);
+    case kArgExprMin:
+      return a < b ? a : b;
+    case kArgExprMax:
+      return a > b ? a : b;
+    case kArgExprTruncDiv:
+      return TVMTruncDiv(a, b);
+    case kArgExprTruncMod:
+      return b == 0 ? 0 : (int64_t)(ua - (uint64_t)TVMTruncDiv(a, b) * ub);
+    case kArgExprShiftLeft:
+      return (int64_t)(ua << (ub & 63));
+    case kArgExprShiftRight:
+      return a >> (ub & 63);
+    case kArgExprEq:
+      return a == b;
+    case kArgExprNe:
+      return a != b;
+    case kArgExprLt:
+      return a < b;
+    case kArgExprLe:
+      return a <= b;
+    case kArgExprAnd:
+      return a != 0 && b != 0;
+    default:
+      return a != 0 || b != 0;
   }
 }
 
@@ -135,8 +153,8 @@ static int TVMRaise(const TVMCheckState* state, const char* kind, const char* a,
 
 static int TVMRaiseType(const TVMCheckState* state, int64_t argument, const char* expected) {
   char digits[24];
-  return TVMRaise(state, "TypeError", "Mismatched type on argument #", TVMFormatInt(argument, digits),
-                  NULL, NULL, expected);
+  return TVMRaise(state, "TypeError", "Mismatched type on argument #",
+                  TVMFormatInt(argument, digits), NULL, NULL, expected);
 }
 
 // Argument index of the tensor whose DLTensor* lies in slot `tensor`; *name is its name.
@@ -195,15 +213,16 @@ static int TVMFits(int64_t value, int64_t bits, int64_t is_unsigned) {
 static int TVMRaiseRange(const TVMCheckState* state, const char* name, int64_t argument,
                          int64_t bits, int64_t is_unsigned) {
   char digits[24], width[24];
-  const char* parts[10] = {"Invalid ",
-                           name,
-                           " on argument #",
-                           TVMFormatInt(argument, digits),
-                           " when calling:\n  `",
-                           state->strings[0],
-                           is_unsigned ? "`,\n  expected value in uint" : "`,\n  expected value in int",
-                           TVMFormatInt(bits, width),
-                           " range"};
+  const char* parts[10] = {
+      "Invalid ",
+      name,
+      " on argument #",
+      TVMFormatInt(argument, digits),
+      " when calling:\n  `",
+      state->strings[0],
+      is_unsigned ? "`,\n  expected value in uint" : "`,\n  expected value in int",
+      TVMFormatInt(bits, width),
+      " range"};
   TVMFFIErrorSetRaisedFromCStrParts("ValueError", parts, 9);
   return -1;
 }
@@ -329,7 +348,8 @@ static int TVMCheckArgument(const TVMCheckState* state, const int64_t* pc, const
 static int TVMRaiseMisaligned(const TVMCheckState* state, int64_t alignment) {
   char digits[24];
   const char* parts[7] = {"Misaligned Tensor data when calling:\n  `", state->strings[0],
-                          "`,\n  expected data alignment=", TVMFormatInt(alignment, digits), " bytes"};
+                          "`,\n  expected data alignment=", TVMFormatInt(alignment, digits),
+                          " bytes"};
   TVMFFIErrorSetRaisedFromCStrParts("ValueError", parts, 5);
   return -1;
 }

@@ -104,7 +104,8 @@ ffi::Module BuildC(IRModule mod, Target target) {
   for (const auto& [var, base] : functions) {
     auto func = base.as<tirx::PrimFunc>();
     TVM_FFI_CHECK(func.has_value(), ValueError)
-        << "function `" << var->name_hint << "` cannot be compiled by the C target; expected a PrimFunc";
+        << "function `" << var->name_hint
+        << "` cannot be compiled by the C target; expected a PrimFunc";
     auto global = (*func)->GetAttr<ffi::String>(attr::kGlobalSymbol);
     std::string symbol =
         global.has_value() ? std::string(*global) : "_internal_" + std::string(var->name_hint);
@@ -131,11 +132,11 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   namespace refl = ffi::reflection;
   refl::GlobalDef()
       .def("target.build.c", BuildC)
-      .def("runtime.CSourceModuleCreate", [](ffi::String code, ffi::String format,
-                                             ffi::Array<ffi::String> names,
-                                             ffi::Optional<ffi::Array<ffi::String>>) {
-        return CreateC(std::move(code), std::move(format), std::move(names));
-      })
+      .def("runtime.CSourceModuleCreate",
+           [](ffi::String code, ffi::String format, ffi::Array<ffi::String> names,
+              ffi::Optional<ffi::Array<ffi::String>>) {
+             return CreateC(std::move(code), std::move(format), std::move(names));
+           })
       .def("ffi.Module.load_from_bytes.c", CSourceModuleObj::LoadFromBytes);
 }
 

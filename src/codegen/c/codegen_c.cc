@@ -49,7 +49,8 @@ std::string CodeGenC::TypeName(DataType dtype) const {
   if (dtype.is_float() && bits == 16) return "_Float16";
   if (dtype.is_float() && bits == 32) return "float";
   if (dtype.is_float() && bits == 64) return "double";
-  if ((dtype.is_int() || dtype.is_uint()) && (bits == 8 || bits == 16 || bits == 32 || bits == 64)) {
+  if ((dtype.is_int() || dtype.is_uint()) &&
+      (bits == 8 || bits == 16 || bits == 32 || bits == 64)) {
     return (dtype.is_uint() ? "uint" : "int") + std::to_string(bits) + "_t";
   }
   TVM_FFI_THROW(ValueError) << "the C target has no type for " << dtype.ToString();
@@ -73,7 +74,8 @@ std::string CodeGenC::Fresh(const std::string& hint) {
 
 const std::string& CodeGenC::NameOf(const VarNode* var) {
   auto it = names_.find(var);
-  TVM_FFI_CHECK(it != names_.end(), InternalError) << "variable `" << var->name << "` has no value here";
+  TVM_FFI_CHECK(it != names_.end(), InternalError)
+      << "variable `" << var->name << "` has no value here";
   return it->second;
 }
 
@@ -252,9 +254,7 @@ void CodeGenC::VisitStmt_(const tirx::WhileNode* op) {
   Line("}");
 }
 
-void CodeGenC::VisitStmt_(const tirx::ReturnNode* op) {
-  Line("return " + Emit(op->value) + ";");
-}
+void CodeGenC::VisitStmt_(const tirx::ReturnNode* op) { Line("return " + Emit(op->value) + ";"); }
 void CodeGenC::VisitStmt_(const tirx::BreakNode*) { Line("break;"); }
 void CodeGenC::VisitStmt_(const tirx::ContinueNode*) { Line("continue;"); }
 
@@ -393,7 +393,8 @@ std::string CodeGenC::VisitExpr_(const tirx::LetNode* op) {
   const std::string value = Emit(op->value);
   const std::string name = Fresh(op->var->name);
   names_[op->var.get()] = name;
-  return "({ " + TypeName(op->var->ty) + " " + name + " = " + value + "; " + Emit(op->body) + "; })";
+  return "({ " + TypeName(op->var->ty) + " " + name + " = " + value + "; " + Emit(op->body) +
+         "; })";
 }
 
 std::string CodeGenC::VisitExpr_(const tirx::BufferLoadNode* op) {
@@ -415,14 +416,16 @@ std::string CodeGenC::VisitExpr_(const CallNode* op) {
     return "";
   }
   const auto* builtin = op->op.as<OpNode>();
-  TVM_FFI_CHECK(builtin != nullptr, ValueError) << "compiled code can only call operators and functions";
+  TVM_FFI_CHECK(builtin != nullptr, ValueError)
+      << "compiled code can only call operators and functions";
   return CallOp(op, builtin->name);
 }
 
 std::string CodeGenC::VisitExprDefault_(const ffi::Object* op) {
-  TVM_FFI_THROW(ValueError) << "expression " << op->GetTypeKey()
-                            << " is not supported by the C target; build with tirx.disable_vectorize "
-                               "if it is a vector";
+  TVM_FFI_THROW(ValueError)
+      << "expression " << op->GetTypeKey()
+      << " is not supported by the C target; build with tirx.disable_vectorize "
+         "if it is a vector";
   TVM_FFI_UNREACHABLE();
 }
 

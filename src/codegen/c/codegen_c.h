@@ -48,7 +48,8 @@ class CodeGenC final : private ExprFunctor<std::string(const Expr&)>,
 
   std::string Emit(const Expr& expr) { return VisitExpr(expr); }
   std::string Element(const tirx::Buffer& buffer, const ffi::Array<PrimExpr>& indices);
-  std::string Wrap(DataType dtype, const std::string& a, const char* op, const std::string& b) const;
+  std::string Wrap(DataType dtype, const std::string& a, const char* op,
+                   const std::string& b) const;
   std::string Binary(const tirx::BinaryOpNode* op, const char* symbol);
   std::string Compare(const tirx::BinaryOpNode* op, const char* symbol);
   std::string Divide(const tirx::BinaryOpNode* op, const char* helper, const char* float_form);

@@ -16,10 +16,10 @@ const std::unordered_map<std::string, std::string>& MathFunctions() {
   static const std::unordered_map<std::string, std::string> table = [] {
     std::unordered_map<std::string, std::string> t;
     for (const char* name :
-         {"exp",  "exp2", "exp10", "log",   "log2",  "log10", "log1p", "pow",       "sin",
-          "cos",  "tan",  "sinh",  "cosh",  "tanh",  "asin",  "acos",  "atan",      "asinh",
-          "acosh", "atanh", "atan2", "erf", "erfc",  "hypot", "fmod",  "nextafter", "floor",
-          "ceil", "trunc", "nearbyint", "sqrt", "copysign", "fma", "ldexp"}) {
+         {"exp",   "exp2",  "exp10",     "log",  "log2",     "log10", "log1p", "pow",       "sin",
+          "cos",   "tan",   "sinh",      "cosh", "tanh",     "asin",  "acos",  "atan",      "asinh",
+          "acosh", "atanh", "atan2",     "erf",  "erfc",     "hypot", "fmod",  "nextafter", "floor",
+          "ceil",  "trunc", "nearbyint", "sqrt", "copysign", "fma",   "ldexp"}) {
       t[std::string("tirx.") + name] = name;
     }
     t["tirx.round"] = "nearbyint";
@@ -111,9 +111,7 @@ std::string CodeGenC::StructField(const CallNode* op, DataType* type) {
 std::string CodeGenC::StackAlloca(const CallNode* op) {
   const std::string kind = StringArgument(op, 0);
   const int64_t count = std::max<int64_t>(ConstantArgument(op, 1, "stack size"), 1);
-  const char* type = kind == "shape"   ? "int64_t"
-                     : kind == "array" ? "DLTensor"
-                                       : "TVMFFIAny";
+  const char* type = kind == "shape" ? "int64_t" : kind == "array" ? "DLTensor" : "TVMFFIAny";
   const std::string name = Fresh("stack");
   Line(std::string(type) + " " + name + "[" + std::to_string(count) + "];");
   return "((void*)" + name + ")";
@@ -127,8 +125,8 @@ std::string CodeGenC::PackedCall(const CallNode* op, bool by_symbol) {
   const int64_t begin = ConstantArgument(op, 2, "first argument slot");
   const int64_t end = ConstantArgument(op, 3, "result slot");
   const std::string result = stack + "[" + std::to_string(end) + "]";
-  const std::string tail = stack + " + " + std::to_string(begin) + ", " +
-                           std::to_string(end - begin) + ", &" + result;
+  const std::string tail =
+      stack + " + " + std::to_string(begin) + ", " + std::to_string(end - begin) + ", &" + result;
   Line("memset(&" + result + ", 0, sizeof(TVMFFIAny));");
   if (by_symbol) {
     if (!symbols_.count(name) && symbols_.count("__tvm_ffi_" + name)) name = "__tvm_ffi_" + name;
@@ -182,11 +180,10 @@ std::string CodeGenC::CheckArgs(const CallNode* op) {
 std::string CodeGenC::MultiplyShift(const CallNode* op, bool per_axis) {
   std::vector<std::string> a;
   for (const Expr& arg : op->args) a.push_back("(int64_t)" + Emit(arg));
-  const std::string left = per_axis ? "(" + a[5] + " ? " + a[2] + " : 0)"
-                                    : "(" + a[3] + " < 0 ? -" + a[3] + " : 0)";
-  const std::string right = per_axis
-                                ? a[4] + " + (" + a[6] + " ? " + a[3] + " : 0)"
-                                : a[2] + " + (" + a[3] + " > 0 ? " + a[3] + " : 0)";
+  const std::string left =
+      per_axis ? "(" + a[5] + " ? " + a[2] + " : 0)" : "(" + a[3] + " < 0 ? -" + a[3] + " : 0)";
+  const std::string right = per_axis ? a[4] + " + (" + a[6] + " ? " + a[3] + " : 0)"
+                                     : a[2] + " + (" + a[3] + " > 0 ? " + a[3] + " : 0)";
   return "((" + TypeName(op->dtype()) + ")tvm_multiply_shift(" + a[0] + ", " + a[1] + ", " + left +
          ", " + right + "))";
 }
@@ -202,11 +199,12 @@ std::string CodeGenC::CallOp(const CallNode* op, const std::string& name) {
     return arg(0);
   }
   if (name == "tirx.rsqrt") {
-    return "((" + TypeName(dtype) + ")(1 / " + (dtype.bits() == 64 ? "sqrt(" : "sqrtf(") + arg(0) + ")))";
+    return "((" + TypeName(dtype) + ")(1 / " + (dtype.bits() == 64 ? "sqrt(" : "sqrtf(") + arg(0) +
+           ")))";
   }
   if (name == "tirx.sigmoid") {
-    return "((" + TypeName(dtype) + ")(1 / (1 + " + (dtype.bits() == 64 ? "exp(-" : "expf(-") + arg(0) +
-           "))))";
+    return "((" + TypeName(dtype) + ")(1 / (1 + " + (dtype.bits() == 64 ? "exp(-" : "expf(-") +
+           arg(0) + "))))";
   }
   if (name == "tirx.fabs" || name == "tirx.abs") {
     if (dtype.is_float()) return "((" + TypeName(dtype) + ")fabs(" + arg(0) + "))";
@@ -231,8 +229,8 @@ std::string CodeGenC::CallOp(const CallNode* op, const std::string& name) {
            std::to_string(bits) + "); })";
   }
   if (name == "tirx.bitwise_not") return "((" + TypeName(dtype) + ")~" + arg(0) + ")";
-  for (auto [key, symbol] : {std::pair{"tirx.bitwise_and", "&"}, {"tirx.bitwise_or", "|"},
-                             {"tirx.bitwise_xor", "^"}}) {
+  for (auto [key, symbol] :
+       {std::pair{"tirx.bitwise_and", "&"}, {"tirx.bitwise_or", "|"}, {"tirx.bitwise_xor", "^"}}) {
     if (name == key) {
       return "((" + TypeName(dtype) + ")(" + arg(0) + " " + symbol + " " + arg(1) + "))";
     }
@@ -261,7 +259,8 @@ std::string CodeGenC::CallOp(const CallNode* op, const std::string& name) {
     return "((void*)((char*)" + arg(0) + " + " + arg(1) + "))";
   }
   if (name == "tirx.mem_copy") return "memcpy(" + arg(0) + ", " + arg(1) + ", " + arg(2) + ")";
-  if (name == "tirx.prefetch" || name == "tirx.assume" || name == "tirx.tvm_storage_sync") return "";
+  if (name == "tirx.prefetch" || name == "tirx.assume" || name == "tirx.tvm_storage_sync")
+    return "";
   if (name == "tirx.tvm_struct_get") {
     DataType type;
     std::string field = StructField(op, &type);
@@ -322,12 +321,13 @@ std::string CodeGenC::CallOp(const CallNode* op, const std::string& name) {
     std::string args, types;
     for (size_t i = 1; i < op->args.size(); ++i) {
       args += (i > 1 ? ", " : "") + arg(i);
-      types += (i > 1 ? ", " : "") + (op->args[i].as<tirx::StringImmNode>()
-                                          ? std::string("const char*")
-                                          : TypeName(op->args[i]->ty));
+      types +=
+          (i > 1 ? ", " : "") + (op->args[i].as<tirx::StringImmNode>() ? std::string("const char*")
+                                                                       : TypeName(op->args[i]->ty));
     }
     if (!symbols_.count(symbol)) {
-      externs_[symbol] = TypeName(op->ty) + " " + symbol + "(" + (types.empty() ? "void" : types) + ");";
+      externs_[symbol] =
+          TypeName(op->ty) + " " + symbol + "(" + (types.empty() ? "void" : types) + ");";
     }
     const std::string call = symbol + "(" + args + ")";
     if (!IsVoidType(op->ty)) return call;

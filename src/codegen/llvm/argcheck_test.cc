@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 // The argument check: every message, through compiled code.
 #include <gtest/gtest.h>
-#include <tvm/codegen/argcheck.h>
 #include <tvm/ffi/container/shape.h>
 #include <tvm/ffi/error.h>
+#include <tvm/support/argcheck.h>
 
 #include "codegen/testing.h"
 
@@ -21,44 +21,31 @@ enum { kA, kB, kN, kM, kDevice, kDataA, kDataB, kNumSlots };
 /// The program that MakePackedAPI would write for kSignature, then A[0] = n and B[0] = m.
 PrimFunc Checked() {
   const std::vector<std::string> strings = {
-      kSignature,            // 0
-      "A",                   // 1
-      "B",                   // 2
-      "n",                   // 3
-      "float32",             // 4
-      "to match A.shape[0]", // 5
-      "4",                   // 6
-      "cpu",                 // 7
+      kSignature,              // 0
+      "A",                     // 1
+      "B",                     // 2
+      "n",                     // 3
+      "float32",               // 4
+      "to match A.shape[0]",   // 5
+      "4",                     // 6
+      "cpu",                   // 7
       "to match A.device_id",  // 8
-      "0",                   // 9
-      "ValueError",          // 10
-      "m must be even",      // 11
+      "0",                     // 9
+      "ValueError",            // 10
+      "m must be even",        // 11
   };
   const std::vector<int64_t> words = {
-      kArgCheckCount, 3,
-      kArgCheckTensor, 0, kA, 1,
-      kArgCheckTensor, 1, kB, 2,
-      kArgCheckInt, 2, kN, 3, 32, 0,
-      kArgCheckNdim, kA, 2,
-      kArgCheckDType, kA, kDLFloat, 32, 1, 4,
-      kArgCheckBindShape, kA, 0, kM, 32, 0,
-      kArgCheckDeviceType, kA, kDLCPU, 7,
-      kArgCheckNdim, kB, 1,
-      kArgCheckDType, kB, kDLFloat, 32, 1, 4,
-      kArgCheckMatchShape, kB, 0, kM, 5,
-      kArgCheckDeviceType, kB, kDLCPU, 7,
-      kArgCheckCompact, kA, 2, 2, kArgExprSlot, kM, 2, kArgExprConst, 4,
-      kArgCheckBindDeviceId, kA, kDevice,
-      kArgCheckData, kA, kDataA, 1,
-      kArgCheckCompact, kB, 1, 2, kArgExprSlot, kM,
-      kArgCheckMatchDeviceId, kB, kDevice, 8,
-      kArgCheckData, kB, kDataB, 4,
-      kArgCheckShape, kA, 1, 2, kArgExprConst, 4, 6,
-      kArgCheckByteOffset, kA, 2, kArgExprConst, 0, 9,
+      kArgCheckCount, 3, kArgCheckTensor, 0, kA, 1, kArgCheckTensor, 1, kB, 2, kArgCheckInt, 2, kN,
+      3, 32, 0, kArgCheckNdim, kA, 2, kArgCheckDType, kA, kDLFloat, 32, 1, 4, kArgCheckBindShape,
+      kA, 0, kM, 32, 0, kArgCheckDeviceType, kA, kDLCPU, 7, kArgCheckNdim, kB, 1, kArgCheckDType,
+      kB, kDLFloat, 32, 1, 4, kArgCheckMatchShape, kB, 0, kM, 5, kArgCheckDeviceType, kB, kDLCPU, 7,
+      kArgCheckCompact, kA, 2, 2, kArgExprSlot, kM, 2, kArgExprConst, 4, kArgCheckBindDeviceId, kA,
+      kDevice, kArgCheckData, kA, kDataA, 1, kArgCheckCompact, kB, 1, 2, kArgExprSlot, kM,
+      kArgCheckMatchDeviceId, kB, kDevice, 8, kArgCheckData, kB, kDataB, 4, kArgCheckShape, kA, 1,
+      2, kArgExprConst, 4, 6, kArgCheckByteOffset, kA, 2, kArgExprConst, 0, 9,
       // m % 2 == 0
       kArgCheckAssert, 8, kArgExprSlot, kM, kArgExprConst, 2, kArgExprFloorMod, kArgExprConst, 0,
-      kArgExprEq, 10, 11, 0,
-      kArgCheckEnd};
+      kArgExprEq, 10, 11, 0, kArgCheckEnd};
   const DataType f32 = DataType::Float(32), i64 = DataType::Int(64);
   Var self("self", HandleType()), args("args", HandleType());
   Var num_args("num_args", DataType::Int(32)), result("result", HandleType());
@@ -68,7 +55,9 @@ PrimFunc Checked() {
   for (int64_t word : words) call.push_back(IntImm::Int64(word));
   auto slot = [&](int index) { return BufferLoad(slots, {PrimExpr(index)}); };
   Buffer A = Vector("A", f32, 4), B = Vector("B", f32, 4);
-  auto pointer = [&](int index) { return Call(HandleType(), builtin::reinterpret(), {slot(index)}); };
+  auto pointer = [&](int index) {
+    return Call(HandleType(), builtin::reinterpret(), {slot(index)});
+  };
   Stmt body = SeqStmt::Flatten(
       AllocBuffer(slots), Evaluate(Call(PrimType(DataType::Int(32)), builtin::check_args(), call)),
       DeclBuffer(A, pointer(kDataA)), DeclBuffer(B, pointer(kDataB)),
@@ -171,30 +160,38 @@ TEST_F(ArgCheck, CountAndTypes) {
 }
 
 TEST_F(ArgCheck, TensorFields) {
-  auto spoil = [](void (*change)(Arguments*), const char* kind, const char* head, const char* expected) {
+  auto spoil = [](void (*change)(Arguments*), const char* kind, const char* head,
+                  const char* expected) {
     Arguments args;
     args.views = {ffi::AnyView(&args.a), ffi::AnyView(&args.b), ffi::AnyView(int64_t{42})};
     change(&args);
     ExpectError(&args, kind, head, expected);
   };
   spoil([](Arguments* a) { a->a.ndim = 1; }, "ValueError", "Mismatched A.ndim", "2");
-  spoil([](Arguments* a) { a->b.dtype.bits = 64; }, "TypeError", "Mismatched B.dtype on argument #1", "float32");
-  spoil([](Arguments* a) { a->shape_b[0] = 5; }, "ValueError", "Mismatched B.shape[0]", "to match A.shape[0]");
+  spoil([](Arguments* a) { a->b.dtype.bits = 64; }, "TypeError",
+        "Mismatched B.dtype on argument #1", "float32");
+  spoil([](Arguments* a) { a->shape_b[0] = 5; }, "ValueError", "Mismatched B.shape[0]",
+        "to match A.shape[0]");
   spoil([](Arguments* a) { a->shape_a[1] = 5; }, "ValueError", "Invalid A.shape[1]", "4");
-  spoil([](Arguments* a) { a->a.device.device_type = kDLCUDA; }, "ValueError", "Mismatched A.device_type", "cpu");
-  spoil([](Arguments* a) { a->b.device.device_id = 3; }, "ValueError", "Mismatched B.device_id", "to match A.device_id");
-  spoil([](Arguments* a) { a->b.data = nullptr; }, "ValueError", "B data pointer is NULL on argument #1", "non-NULL data pointer");
+  spoil([](Arguments* a) { a->a.device.device_type = kDLCUDA; }, "ValueError",
+        "Mismatched A.device_type", "cpu");
+  spoil([](Arguments* a) { a->b.device.device_id = 3; }, "ValueError", "Mismatched B.device_id",
+        "to match A.device_id");
+  spoil([](Arguments* a) { a->b.data = nullptr; }, "ValueError",
+        "B data pointer is NULL on argument #1", "non-NULL data pointer");
   spoil([](Arguments* a) { a->a.byte_offset = 8; }, "ValueError", "Invalid A.byte_offset", "0");
-  spoil([](Arguments* a) { a->b.byte_offset = 2; }, "ValueError", "Misaligned Tensor data", "data alignment=4 bytes");
+  spoil([](Arguments* a) { a->b.byte_offset = 2; }, "ValueError", "Misaligned Tensor data",
+        "data alignment=4 bytes");
   spoil(
       [](Arguments* a) {
         a->a.strides = a->strides;
         a->strides[0] = 5;
       },
       "ValueError", "Mismatched A.strides", "to be compact array");
-  spoil([](Arguments* a) { a->shape_a[0] = a->shape_b[0] = int64_t{1} << 33; }, "ValueError", "Invalid A.shape[0]",
-        "extent in int32 range");
-  spoil([](Arguments* a) { a->shape_a[0] = a->shape_b[0] = 5; }, "ValueError", "m must be even", "");
+  spoil([](Arguments* a) { a->shape_a[0] = a->shape_b[0] = int64_t{1} << 33; }, "ValueError",
+        "Invalid A.shape[0]", "extent in int32 range");
+  spoil([](Arguments* a) { a->shape_a[0] = a->shape_b[0] = 5; }, "ValueError", "m must be even",
+        "");
 }
 
 }  // namespace

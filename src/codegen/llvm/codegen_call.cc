@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 // Calls between functions, the packed ABI, structs of the C API, argument checks.
 #include <llvm/IR/MDBuilder.h>
-#include <tvm/codegen/argcheck.h>
 #include <tvm/ffi/error.h>
 #include <tvm/ir/scalar_op.h>
+#include <tvm/support/argcheck.h>
 
 #include "codegen/llvm/codegen_llvm.h"
 
@@ -43,7 +43,8 @@ constexpr FieldRow kFields[] = {
 
 std::string NameArgument(const CallNode* op) {
   const auto* name = op->args[0].as<tirx::StringImmNode>();
-  TVM_FFI_CHECK(name != nullptr, TypeError) << "a call by name needs a string as its first argument";
+  TVM_FFI_CHECK(name != nullptr, TypeError)
+      << "a call by name needs a string as its first argument";
   return name->value;
 }
 
@@ -58,7 +59,8 @@ int64_t ConstantArgument(const CallNode* op, size_t index, const char* what) {
 llvm::Value* CodeGenLLVM::VisitExpr_(const CallNode* op) {
   if (const auto* callee = op->op.as<GlobalVarNode>()) return EmitDirectCall(op, callee);
   const auto* builtin = op->op.as<OpNode>();
-  TVM_FFI_CHECK(builtin != nullptr, ValueError) << "compiled code can only call operators and functions";
+  TVM_FFI_CHECK(builtin != nullptr, ValueError)
+      << "compiled code can only call operators and functions";
   CallHandler handler = FindHandler(builtin);
   if (handler == nullptr) {
     TVM_FFI_THROW(ValueError) << "operator `" << builtin->name
@@ -166,7 +168,8 @@ llvm::Value* CodeGenLLVM::StructGet(const CallNode* op) {
     TVM_FFI_CHECK(kind == tirx::builtin::kInt64ArrayElem, ValueError)
         << "the index of tvm_struct_get must be constant, except of an int64 array";
     type = builder_->getInt64Ty();
-    address = builder_->CreateInBoundsGEP(type, Emit(op->args[0]), EmitIndex(PrimExpr(op->args[1])));
+    address =
+        builder_->CreateInBoundsGEP(type, Emit(op->args[0]), EmitIndex(PrimExpr(op->args[1])));
   }
   if (type == nullptr) return address;
   const DataType want = op->dtype();
@@ -187,10 +190,10 @@ llvm::Value* CodeGenLLVM::StructSet(const CallNode* op) {
   llvm::Type* type = nullptr;
   const int kind = static_cast<int>(ConstantArgument(op, 2, "field of tvm_struct_set"));
   llvm::Value* value = Emit(op->args[3]);
-  llvm::Value* address =
-      StructField(Emit(op->args[0]), ConstantArgument(op, 1, "index of tvm_struct_set"), kind, &type);
-  const DataType have = op->args[3].as<tirx::StringImmNode>() ? DataType::Handle()
-                                                             : op->args[3].dtype();
+  llvm::Value* address = StructField(
+      Emit(op->args[0]), ConstantArgument(op, 1, "index of tvm_struct_set"), kind, &type);
+  const DataType have =
+      op->args[3].as<tirx::StringImmNode>() ? DataType::Handle() : op->args[3].dtype();
   if (kind == tirx::builtin::kTVMFFIAnyUnionValue) {
     if (value->getType()->isPointerTy()) {
       type = pointer_;

@@ -150,8 +150,7 @@ llvm::Value* CodeGenLLVM::VisitExpr_(const tirx::FloorDivNode* op) {
   a = ComputeValue(a, dtype, &compute);
   b = ComputeValue(b, dtype, &compute);
   llvm::Value* quotient = builder_->CreateFDiv(a, b);
-  return EmitCast(compute, dtype,
-                  builder_->CreateUnaryIntrinsic(llvm::Intrinsic::floor, quotient));
+  return EmitCast(compute, dtype, builder_->CreateUnaryIntrinsic(llvm::Intrinsic::floor, quotient));
 }
 
 llvm::Value* CodeGenLLVM::VisitExpr_(const tirx::FloorModNode* op) {
@@ -219,8 +218,7 @@ llvm::Value* CodeGenLLVM::VisitExpr_(const tirx::MaxNode* op) { return MinMax(op
 
 // --- comparison and logic ----------------------------------------------------------------------
 
-llvm::Value* CodeGenLLVM::Compare(const tirx::BinaryOpNode* op,
-                                  llvm::CmpInst::Predicate is_signed,
+llvm::Value* CodeGenLLVM::Compare(const tirx::BinaryOpNode* op, llvm::CmpInst::Predicate is_signed,
                                   llvm::CmpInst::Predicate is_unsigned,
                                   llvm::CmpInst::Predicate is_float) {
   const DataType dtype = op->a->dtype();

@@ -68,8 +68,8 @@ void CheckBinary(const char* what, const std::vector<T>& values, const Build2& b
     for (int64_t k = 0; k < n; ++k) {
       const R want = oracle(a[k], b[k]);
       ASSERT_TRUE(Same<R>(got[k], want))
-          << what << (vector ? " vector" : " scalar") << " of " << +a[k] << " and " << +b[k] << ": got "
-          << +got[k] << ", expected " << +want;
+          << what << (vector ? " vector" : " scalar") << " of " << +a[k] << " and " << +b[k]
+          << ": got " << +got[k] << ", expected " << +want;
     }
   }
 }
@@ -108,26 +108,30 @@ std::vector<T> FloatValues() {
 
 template <typename T>
 class IntExpr : public ::testing::Test {};
-using IntTypes = ::testing::Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
+using IntTypes =
+    ::testing::Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 TYPED_TEST_SUITE(IntExpr, IntTypes);
 
 TYPED_TEST(IntExpr, ArithmeticWraps) {
   using T = TypeParam;
   using U = std::make_unsigned_t<T>;
   const auto values = IntValues<T>();
-  CheckBinary<T, T>("add", values, [](auto a, auto b) { return Add(a, b); },
-                    [](T a, T b) { return static_cast<T>(static_cast<U>(a) + static_cast<U>(b)); });
-  CheckBinary<T, T>("sub", values, [](auto a, auto b) { return Sub(a, b); },
-                    [](T a, T b) { return static_cast<T>(static_cast<U>(a) - static_cast<U>(b)); });
-  CheckBinary<T, T>("mul", values, [](auto a, auto b) { return Mul(a, b); }, [](T a, T b) {
-    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-  });
+  CheckBinary<T, T>(
+      "add", values, [](auto a, auto b) { return Add(a, b); },
+      [](T a, T b) { return static_cast<T>(static_cast<U>(a) + static_cast<U>(b)); });
+  CheckBinary<T, T>(
+      "sub", values, [](auto a, auto b) { return Sub(a, b); },
+      [](T a, T b) { return static_cast<T>(static_cast<U>(a) - static_cast<U>(b)); });
+  CheckBinary<T, T>(
+      "mul", values, [](auto a, auto b) { return Mul(a, b); },
+      [](T a, T b) { return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); });
 }
 
 template <typename T>
 T OracleDiv(T a, T b) {
   if (b == 0) return 0;
-  if (std::is_signed_v<T> && b == static_cast<T>(-1)) return static_cast<T>(0 - static_cast<uint64_t>(a));
+  if (std::is_signed_v<T> && b == static_cast<T>(-1))
+    return static_cast<T>(0 - static_cast<uint64_t>(a));
   return static_cast<T>(a / b);
 }
 template <typename T>
@@ -146,29 +150,38 @@ TYPED_TEST(IntExpr, DivisionsAreDefinedEverywhere) {
   const auto values = IntValues<T>();
   CheckBinary<T, T>("div", values, [](auto a, auto b) { return Div(a, b); }, OracleDiv<T>);
   CheckBinary<T, T>("mod", values, [](auto a, auto b) { return Mod(a, b); }, OracleMod<T>);
-  CheckBinary<T, T>("floordiv", values, [](auto a, auto b) { return FloorDiv(a, b); }, [](T a, T b) {
-    return static_cast<T>(OracleDiv(a, b) - (Adjust(a, b) ? 1 : 0));
-  });
-  CheckBinary<T, T>("floormod", values, [](auto a, auto b) { return FloorMod(a, b); }, [](T a, T b) {
-    return static_cast<T>(OracleMod(a, b) + (Adjust(a, b) ? b : 0));
-  });
+  CheckBinary<T, T>(
+      "floordiv", values, [](auto a, auto b) { return FloorDiv(a, b); },
+      [](T a, T b) { return static_cast<T>(OracleDiv(a, b) - (Adjust(a, b) ? 1 : 0)); });
+  CheckBinary<T, T>(
+      "floormod", values, [](auto a, auto b) { return FloorMod(a, b); },
+      [](T a, T b) { return static_cast<T>(OracleMod(a, b) + (Adjust(a, b) ? b : 0)); });
 }
 
 TYPED_TEST(IntExpr, MinMaxCompareSelect) {
   using T = TypeParam;
   const auto values = IntValues<T>();
-  CheckBinary<T, T>("min", values, [](auto a, auto b) { return Min(a, b); },
-                    [](T a, T b) { return std::min(a, b); });
-  CheckBinary<T, T>("max", values, [](auto a, auto b) { return Max(a, b); },
-                    [](T a, T b) { return std::max(a, b); });
-  CheckCompare<T>("lt", values, [](auto a, auto b) { return LT(a, b); }, [](T a, T b) { return a < b; });
-  CheckCompare<T>("le", values, [](auto a, auto b) { return LE(a, b); }, [](T a, T b) { return a <= b; });
-  CheckCompare<T>("gt", values, [](auto a, auto b) { return GT(a, b); }, [](T a, T b) { return a > b; });
-  CheckCompare<T>("ge", values, [](auto a, auto b) { return GE(a, b); }, [](T a, T b) { return a >= b; });
-  CheckCompare<T>("eq", values, [](auto a, auto b) { return EQ(a, b); }, [](T a, T b) { return a == b; });
-  CheckCompare<T>("ne", values, [](auto a, auto b) { return NE(a, b); }, [](T a, T b) { return a != b; });
-  CheckBinary<T, T>("select", values, [](auto a, auto b) { return Select(GT(a, b), a, b); },
-                    [](T a, T b) { return a > b ? a : b; });
+  CheckBinary<T, T>(
+      "min", values, [](auto a, auto b) { return Min(a, b); },
+      [](T a, T b) { return std::min(a, b); });
+  CheckBinary<T, T>(
+      "max", values, [](auto a, auto b) { return Max(a, b); },
+      [](T a, T b) { return std::max(a, b); });
+  CheckCompare<T>(
+      "lt", values, [](auto a, auto b) { return LT(a, b); }, [](T a, T b) { return a < b; });
+  CheckCompare<T>(
+      "le", values, [](auto a, auto b) { return LE(a, b); }, [](T a, T b) { return a <= b; });
+  CheckCompare<T>(
+      "gt", values, [](auto a, auto b) { return GT(a, b); }, [](T a, T b) { return a > b; });
+  CheckCompare<T>(
+      "ge", values, [](auto a, auto b) { return GE(a, b); }, [](T a, T b) { return a >= b; });
+  CheckCompare<T>(
+      "eq", values, [](auto a, auto b) { return EQ(a, b); }, [](T a, T b) { return a == b; });
+  CheckCompare<T>(
+      "ne", values, [](auto a, auto b) { return NE(a, b); }, [](T a, T b) { return a != b; });
+  CheckBinary<T, T>(
+      "select", values, [](auto a, auto b) { return Select(GT(a, b), a, b); },
+      [](T a, T b) { return a > b ? a : b; });
 }
 
 TYPED_TEST(IntExpr, BitsAndShifts) {
@@ -183,10 +196,12 @@ TYPED_TEST(IntExpr, BitsAndShifts) {
   CheckBinary<T, T>("xor", values, call(builtin::bitwise_xor()), [](T a, T b) { return T(a ^ b); });
   constexpr U kBits = sizeof(T) * 8;
   CheckBinary<T, T>("shl", values, call(builtin::shift_left()), [](T a, T b) {
-    return static_cast<U>(b) < kBits ? static_cast<T>(static_cast<uint64_t>(a) << static_cast<U>(b)) : T(0);
+    return static_cast<U>(b) < kBits ? static_cast<T>(static_cast<uint64_t>(a) << static_cast<U>(b))
+                                     : T(0);
   });
   CheckBinary<T, T>("shr", values, call(builtin::shift_right()), [](T a, T b) {
-    return static_cast<U>(b) < kBits ? static_cast<T>(a >> static_cast<U>(b)) : static_cast<T>(a < 0 ? -1 : 0);
+    return static_cast<U>(b) < kBits ? static_cast<T>(a >> static_cast<U>(b))
+                                     : static_cast<T>(a < 0 ? -1 : 0);
   });
 }
 
@@ -198,18 +213,26 @@ TYPED_TEST_SUITE(FloatExpr, FloatTypes);
 TYPED_TEST(FloatExpr, Arithmetic) {
   using T = TypeParam;
   const auto values = FloatValues<T>();
-  CheckBinary<T, T>("add", values, [](auto a, auto b) { return Add(a, b); }, [](T a, T b) { return a + b; });
-  CheckBinary<T, T>("sub", values, [](auto a, auto b) { return Sub(a, b); }, [](T a, T b) { return a - b; });
-  CheckBinary<T, T>("mul", values, [](auto a, auto b) { return Mul(a, b); }, [](T a, T b) { return a * b; });
-  CheckBinary<T, T>("div", values, [](auto a, auto b) { return Div(a, b); }, [](T a, T b) { return a / b; });
-  CheckBinary<T, T>("mod", values, [](auto a, auto b) { return Mod(a, b); },
-                    [](T a, T b) { return std::fmod(a, b); });
-  CheckBinary<T, T>("floordiv", values, [](auto a, auto b) { return FloorDiv(a, b); },
-                    [](T a, T b) { return std::floor(a / b); });
-  CheckBinary<T, T>("floormod", values, [](auto a, auto b) { return FloorMod(a, b); }, [](T a, T b) {
-    volatile T product = b * std::floor(a / b);
-    return a - product;
-  });
+  CheckBinary<T, T>(
+      "add", values, [](auto a, auto b) { return Add(a, b); }, [](T a, T b) { return a + b; });
+  CheckBinary<T, T>(
+      "sub", values, [](auto a, auto b) { return Sub(a, b); }, [](T a, T b) { return a - b; });
+  CheckBinary<T, T>(
+      "mul", values, [](auto a, auto b) { return Mul(a, b); }, [](T a, T b) { return a * b; });
+  CheckBinary<T, T>(
+      "div", values, [](auto a, auto b) { return Div(a, b); }, [](T a, T b) { return a / b; });
+  CheckBinary<T, T>(
+      "mod", values, [](auto a, auto b) { return Mod(a, b); },
+      [](T a, T b) { return std::fmod(a, b); });
+  CheckBinary<T, T>(
+      "floordiv", values, [](auto a, auto b) { return FloorDiv(a, b); },
+      [](T a, T b) { return std::floor(a / b); });
+  CheckBinary<T, T>(
+      "floormod", values, [](auto a, auto b) { return FloorMod(a, b); },
+      [](T a, T b) {
+        volatile T product = b * std::floor(a / b);
+        return a - product;
+      });
 }
 
 TYPED_TEST(FloatExpr, MinMaxKeepNaN) {
@@ -222,29 +245,39 @@ TYPED_TEST(FloatExpr, MinMaxKeepNaN) {
   CheckBinary<T, T>("max", values, [](auto a, auto b) { return Max(a, b); }, max);
   // Literals on either side take a shorter form.
   auto one = [](PrimExpr like) { return make_const(like.dtype(), 1.0); };
-  CheckBinary<T, T>("max literal", values, [&](auto a, auto) { return Max(a, one(a)); },
-                    [&](T a, T) { return max(a, 1); });
-  CheckBinary<T, T>("literal min", values, [&](auto a, auto) { return Min(one(a), a); },
-                    [&](T a, T) { return min(1, a); });
+  CheckBinary<T, T>(
+      "max literal", values, [&](auto a, auto) { return Max(a, one(a)); },
+      [&](T a, T) { return max(a, 1); });
+  CheckBinary<T, T>(
+      "literal min", values, [&](auto a, auto) { return Min(one(a), a); },
+      [&](T a, T) { return min(1, a); });
 }
 
 TYPED_TEST(FloatExpr, Comparisons) {
   using T = TypeParam;
   const auto values = FloatValues<T>();
-  CheckCompare<T>("lt", values, [](auto a, auto b) { return LT(a, b); }, [](T a, T b) { return a < b; });
-  CheckCompare<T>("le", values, [](auto a, auto b) { return LE(a, b); }, [](T a, T b) { return a <= b; });
-  CheckCompare<T>("gt", values, [](auto a, auto b) { return GT(a, b); }, [](T a, T b) { return a > b; });
-  CheckCompare<T>("ge", values, [](auto a, auto b) { return GE(a, b); }, [](T a, T b) { return a >= b; });
-  CheckCompare<T>("eq", values, [](auto a, auto b) { return EQ(a, b); }, [](T a, T b) { return a == b; });
-  CheckCompare<T>("ne", values, [](auto a, auto b) { return NE(a, b); }, [](T a, T b) { return a != b; });
-  CheckCompare<T>("logic", values,
-                  [](auto a, auto b) { return Or(And(LT(a, b), Not(EQ(a, a))), GT(a, b)); },
-                  [](T a, T b) { return (a < b && !(a == a)) || a > b; });
-  CheckCompare<T>("isnan", values, [](auto a, auto) { return isnan(a); }, [](T a, T) { return a != a; });
-  CheckCompare<T>("isinf", values, [](auto a, auto) { return isinf(a); },
-                  [](T a, T) { return std::isinf(a); });
-  CheckCompare<T>("isfinite", values, [](auto a, auto) { return isfinite(a); },
-                  [](T a, T) { return std::isfinite(a); });
+  CheckCompare<T>(
+      "lt", values, [](auto a, auto b) { return LT(a, b); }, [](T a, T b) { return a < b; });
+  CheckCompare<T>(
+      "le", values, [](auto a, auto b) { return LE(a, b); }, [](T a, T b) { return a <= b; });
+  CheckCompare<T>(
+      "gt", values, [](auto a, auto b) { return GT(a, b); }, [](T a, T b) { return a > b; });
+  CheckCompare<T>(
+      "ge", values, [](auto a, auto b) { return GE(a, b); }, [](T a, T b) { return a >= b; });
+  CheckCompare<T>(
+      "eq", values, [](auto a, auto b) { return EQ(a, b); }, [](T a, T b) { return a == b; });
+  CheckCompare<T>(
+      "ne", values, [](auto a, auto b) { return NE(a, b); }, [](T a, T b) { return a != b; });
+  CheckCompare<T>(
+      "logic", values, [](auto a, auto b) { return Or(And(LT(a, b), Not(EQ(a, a))), GT(a, b)); },
+      [](T a, T b) { return (a < b && !(a == a)) || a > b; });
+  CheckCompare<T>(
+      "isnan", values, [](auto a, auto) { return isnan(a); }, [](T a, T) { return a != a; });
+  CheckCompare<T>(
+      "isinf", values, [](auto a, auto) { return isinf(a); }, [](T a, T) { return std::isinf(a); });
+  CheckCompare<T>(
+      "isfinite", values, [](auto a, auto) { return isfinite(a); },
+      [](T a, T) { return std::isfinite(a); });
 }
 
 TYPED_TEST(FloatExpr, Functions) {
@@ -256,46 +289,51 @@ TYPED_TEST(FloatExpr, Functions) {
     T (*oracle)(T);
   };
   const Row rows[] = {
-      {"floor", tvm::floor, std::floor},   {"ceil", tvm::ceil, std::ceil},
-      {"trunc", tvm::trunc, std::trunc},   {"nearbyint", tvm::nearbyint, std::nearbyint},
-      {"sqrt", tvm::sqrt, std::sqrt},      {"exp", tvm::exp, std::exp},
-      {"log", tvm::log, std::log},         {"tanh", tvm::tanh, std::tanh},
-      {"sin", tvm::sin, std::sin},         {"cos", tvm::cos, std::cos},
-      {"erf", tvm::erf, std::erf},         {"log1p", tvm::log1p, std::log1p},
-      {"atan", tvm::atan, std::atan},      {"cosh", tvm::cosh, std::cosh},
+      {"floor", tvm::floor, std::floor}, {"ceil", tvm::ceil, std::ceil},
+      {"trunc", tvm::trunc, std::trunc}, {"nearbyint", tvm::nearbyint, std::nearbyint},
+      {"sqrt", tvm::sqrt, std::sqrt},    {"exp", tvm::exp, std::exp},
+      {"log", tvm::log, std::log},       {"tanh", tvm::tanh, std::tanh},
+      {"sin", tvm::sin, std::sin},       {"cos", tvm::cos, std::cos},
+      {"erf", tvm::erf, std::erf},       {"log1p", tvm::log1p, std::log1p},
+      {"atan", tvm::atan, std::atan},    {"cosh", tvm::cosh, std::cosh},
   };
   for (const Row& row : rows) {
-    CheckBinary<T, T>(row.name, values, [&](auto a, auto) { return row.build(a, Span()); },
-                      [&](T a, T) { return row.oracle(a); });
+    CheckBinary<T, T>(
+        row.name, values, [&](auto a, auto) { return row.build(a, Span()); },
+        [&](T a, T) { return row.oracle(a); });
   }
-  CheckBinary<T, T>("abs", values, [](auto a, auto) { return tvm::abs(a); },
-                    [](T a, T) { return std::fabs(a); });
-  CheckBinary<T, T>("fma", values, [](auto a, auto b) { return fma(a, b, a); },
-                    [](T a, T b) { return std::fma(a, b, a); });
-  CheckBinary<T, T>("pow", values, [](auto a, auto b) { return tvm::pow(a, b); },
-                    [](T a, T b) { return std::pow(a, b); });
-  CheckBinary<T, T>("copysign", values, [](auto a, auto b) { return tvm::copysign(a, b); },
-                    [](T a, T b) { return std::copysign(a, b); });
-  CheckBinary<T, T>("let", values,
-                    [](PrimExpr a, PrimExpr b) {
-                      Var x("x", a.dtype());
-                      return PrimExpr(Let(x, Add(a, b), Mul(PrimExpr(x), PrimExpr(x))));
-                    },
-                    [](T a, T b) { return (a + b) * (a + b); });
-  CheckBinary<T, T>("if_then_else", values,
-                    [](PrimExpr a, PrimExpr b) {
-                      return CallBuiltin(a.dtype(), builtin::if_then_else(), {LT(a, b), a, b});
-                    },
-                    [](T a, T b) { return a < b ? a : b; });
+  CheckBinary<T, T>(
+      "abs", values, [](auto a, auto) { return tvm::abs(a); }, [](T a, T) { return std::fabs(a); });
+  CheckBinary<T, T>(
+      "fma", values, [](auto a, auto b) { return fma(a, b, a); },
+      [](T a, T b) { return std::fma(a, b, a); });
+  CheckBinary<T, T>(
+      "pow", values, [](auto a, auto b) { return tvm::pow(a, b); },
+      [](T a, T b) { return std::pow(a, b); });
+  CheckBinary<T, T>(
+      "copysign", values, [](auto a, auto b) { return tvm::copysign(a, b); },
+      [](T a, T b) { return std::copysign(a, b); });
+  CheckBinary<T, T>(
+      "let", values,
+      [](PrimExpr a, PrimExpr b) {
+        Var x("x", a.dtype());
+        return PrimExpr(Let(x, Add(a, b), Mul(PrimExpr(x), PrimExpr(x))));
+      },
+      [](T a, T b) { return (a + b) * (a + b); });
+  CheckBinary<T, T>(
+      "if_then_else", values,
+      [](PrimExpr a, PrimExpr b) {
+        return CallBuiltin(a.dtype(), builtin::if_then_else(), {LT(a, b), a, b});
+      },
+      [](T a, T b) { return a < b ? a : b; });
 }
 
 template <typename T, typename R>
 void CheckCast(const std::vector<T>& values) {
-  CheckBinary<T, R>("cast", values,
-                    [](PrimExpr a, PrimExpr) {
-                      return Cast(TypeOfCpp<R>().with_lanes(a.dtype().lanes()), a);
-                    },
-                    [](T a, T) { return static_cast<R>(a); });
+  CheckBinary<T, R>(
+      "cast", values,
+      [](PrimExpr a, PrimExpr) { return Cast(TypeOfCpp<R>().with_lanes(a.dtype().lanes()), a); },
+      [](T a, T) { return static_cast<R>(a); });
 }
 
 TEST(CastExpr, BetweenIntegersAndFloats) {
@@ -346,10 +384,13 @@ TEST(CastExpr, HalfAndBrainFloat) {
         [&](PrimExpr a, PrimExpr) {
           return Cast(a.dtype(), Cast(narrow.with_lanes(a.dtype().lanes()), a));
         },
-        [&](float a, float) { return narrow.is_float16() ? HalfRoundTrip(a) : BFloatRoundTrip(a); });
+        [&](float a, float) {
+          return narrow.is_float16() ? HalfRoundTrip(a) : BFloatRoundTrip(a);
+        });
   }
   // The same without conversion instructions.
-  for (float v : {5.9604645e-8f, 2.9802322e-8f, 2.98023224e-8f * 1.0001f, 6.1e-5f, 65519.f, 65520.f}) {
+  for (float v :
+       {5.9604645e-8f, 2.9802322e-8f, 2.98023224e-8f * 1.0001f, 6.1e-5f, 65519.f, 65520.f}) {
     values.push_back(v);
   }
   CheckBinary<float, float>(
@@ -357,9 +398,11 @@ TEST(CastExpr, HalfAndBrainFloat) {
       [&](PrimExpr a, PrimExpr) {
         return Cast(a.dtype(), Cast(DataType::Float(16, a.dtype().lanes()), a));
       },
-      [&](float a, float) { return HalfRoundTrip(a); }, "{\"kind\": \"llvm\", \"mcpu\": \"x86-64\"}");
+      [&](float a, float) { return HalfRoundTrip(a); },
+      "{\"kind\": \"llvm\", \"mcpu\": \"x86-64\"}");
   CheckBinary<double, double>(
-      "portable half of double", {1.0, 1.00048828125000001, 65519.99999, 1e-9, 2.9802322387695312e-8},
+      "portable half of double",
+      {1.0, 1.00048828125000001, 65519.99999, 1e-9, 2.9802322387695312e-8},
       [&](PrimExpr a, PrimExpr) {
         return Cast(a.dtype(), Cast(DataType::Float(16, a.dtype().lanes()), a));
       },
@@ -387,11 +430,12 @@ TEST(CastExpr, ReinterpretKeepsBits) {
 }
 
 TEST(IntFunctions, CountsAndFixedPoint) {
-  CheckBinary<uint32_t, uint32_t>("popcount", IntValues<uint32_t>(),
-                                  [](auto a, auto) { return tvm::popcount(a); },
-                                  [](uint32_t a, uint32_t) { return uint32_t(__builtin_popcount(a)); });
-  CheckBinary<int32_t, int32_t>("abs", IntValues<int32_t>(), [](auto a, auto) { return tvm::abs(a); },
-                                [](int32_t a, int32_t) { return a < 0 ? int32_t(0u - uint32_t(a)) : a; });
+  CheckBinary<uint32_t, uint32_t>(
+      "popcount", IntValues<uint32_t>(), [](auto a, auto) { return tvm::popcount(a); },
+      [](uint32_t a, uint32_t) { return uint32_t(__builtin_popcount(a)); });
+  CheckBinary<int32_t, int32_t>(
+      "abs", IntValues<int32_t>(), [](auto a, auto) { return tvm::abs(a); },
+      [](int32_t a, int32_t) { return a < 0 ? int32_t(0u - uint32_t(a)) : a; });
   CheckBinary<int32_t, int32_t>(
       "q_multiply_shift", {1000, -1000, 123456, 1 << 30, -(1 << 30)},
       [](PrimExpr a, PrimExpr b) {
@@ -399,9 +443,7 @@ TEST(IntFunctions, CountsAndFixedPoint) {
         return CallBuiltin(type, builtin::q_multiply_shift(),
                            {a, b, make_const(type, 31), make_const(type, 2)});
       },
-      [](int32_t a, int32_t b) {
-        return int32_t((int64_t(a) * b + (int64_t(1) << 32)) >> 33);
-      });
+      [](int32_t a, int32_t b) { return int32_t((int64_t(a) * b + (int64_t(1) << 32)) >> 33); });
 }
 
 TEST(VectorExpr, RampBroadcastShuffle) {
@@ -411,7 +453,8 @@ TEST(VectorExpr, RampBroadcastShuffle) {
   ffi::Array<PrimExpr> reversed;
   for (int i = 7; i >= 0; --i) reversed.push_back(PrimExpr(i));
   PrimExpr value = Add(Mul(ramp, Broadcast(PrimExpr(10), 8)), Shuffle({load}, reversed));
-  ffi::Module module = BuildFor({Packed("f", {A, C}, BufferStore(C, value, {Ramp(PrimExpr(0), 1, 8)}))});
+  ffi::Module module =
+      BuildFor({Packed("f", {A, C}, BufferStore(C, value, {Ramp(PrimExpr(0), 1, 8)}))});
   std::vector<int32_t> a = {1, 2, 3, 4, 5, 6, 7, 8}, c(8);
   (*module->GetFunction("f"))(static_cast<DLTensor*>(Tensor1D<int32_t>(&a, DataType::Int(32))),
                               static_cast<DLTensor*>(Tensor1D<int32_t>(&c, DataType::Int(32))));

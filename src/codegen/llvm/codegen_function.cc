@@ -36,7 +36,8 @@ std::unique_ptr<llvm::Module> CodeGenLLVM::Finish() {
 // --- types and constants -----------------------------------------------------------------------
 
 llvm::VectorType* CodeGenLLVM::VectorOf(llvm::Type* element, DataType like) const {
-  if (like.is_scalable_vector()) return llvm::ScalableVectorType::get(element, like.vscale_factor());
+  if (like.is_scalable_vector())
+    return llvm::ScalableVectorType::get(element, like.vscale_factor());
   return llvm::FixedVectorType::get(element, like.lanes());
 }
 
@@ -106,8 +107,8 @@ llvm::Value* CodeGenLLVM::Splat(llvm::Value* scalar, DataType like) {
 llvm::MDNode* CodeGenLLVM::NewAlias(const std::string& name) {
   // Siblings below one root do not alias each other.
   llvm::MDBuilder builder(*context_);
-  llvm::MDNode* type = builder.createTBAAScalarTypeNode(
-      name + "#" + std::to_string(alias_count_++), alias_root_);
+  llvm::MDNode* type =
+      builder.createTBAAScalarTypeNode(name + "#" + std::to_string(alias_count_++), alias_root_);
   return builder.createTBAAStructTagNode(type, type, 0);
 }
 
@@ -140,8 +141,8 @@ void CodeGenLLVM::Declare(const FunctionUnit& unit) {
   SetFunctionAttributes(function);
   if (unit.exported) function->setVisibility(llvm::GlobalValue::DefaultVisibility);
   for (const std::string& alias : unit.aliases) {
-    llvm::GlobalAlias::create(function->getValueType(), 0, llvm::GlobalValue::ExternalLinkage, alias,
-                              function, module_.get());
+    llvm::GlobalAlias::create(function->getValueType(), 0, llvm::GlobalValue::ExternalLinkage,
+                              alias, function, module_.get());
   }
   declared_[unit.var.get()] = function;
 }
@@ -219,16 +220,11 @@ struct GlueRow {
 };
 // The C functions of src/codegen/argcheck, and those of libtvm_ffi.
 constexpr GlueRow kGlue[] = {
-    {"__tvm_check_args", "i", "pippp"},
-    {"__tvm_parallel_launch", "i", "ppi"},
-    {"__tvm_parallel_barrier", "i", "ip"},
-    {"__tvm_alloc_workspace", "p", "iilii"},
-    {"__tvm_free_workspace", "i", "iip"},
-    {"__tvm_lookup_function", "p", "pp"},
-    {"TVMFFIFunctionCall", "i", "ppip"},
-    {"TVMFFIErrorSetRaisedFromCStrParts", "v", "ppi"},
-    {"TVMFFIObjectDecRef", "i", "p"},
-    {"TVMFFIAnyViewToOwnedAny", "i", "pp"},
+    {"__tvm_check_args", "i", "pippp"},    {"__tvm_parallel_launch", "i", "ppi"},
+    {"__tvm_parallel_barrier", "i", "ip"}, {"__tvm_alloc_workspace", "p", "iilii"},
+    {"__tvm_free_workspace", "i", "iip"},  {"__tvm_lookup_function", "p", "pp"},
+    {"TVMFFIFunctionCall", "i", "ppip"},   {"TVMFFIErrorSetRaisedFromCStrParts", "v", "ppi"},
+    {"TVMFFIObjectDecRef", "i", "p"},      {"TVMFFIAnyViewToOwnedAny", "i", "pp"},
 };
 
 }  // namespace
@@ -279,7 +275,8 @@ void CodeGenLLVM::EmitReturn(llvm::Value* value) {
 void CodeGenLLVM::EmitFailure() {
   TVM_FFI_CHECK(function_->getReturnType()->isIntegerTy(32), ValueError)
       << "function `" << function_->getName().str()
-      << "` returns a value, so it cannot report an error: it may hold no assertion, argument check "
+      << "` returns a value, so it cannot report an error: it may hold no assertion, argument "
+         "check "
          "or packed call";
   builder_->CreateRet(Int32(-1));
 }
@@ -305,9 +302,9 @@ void CodeGenLLVM::RaiseUnless(llvm::Value* condition, const std::string& kind,
   std::vector<llvm::Constant*> texts;
   for (const std::string& part : parts) texts.push_back(String(part));
   auto* table_type = llvm::ArrayType::get(pointer_, texts.size());
-  auto* table = new llvm::GlobalVariable(*module_, table_type, true,
-                                         llvm::GlobalValue::PrivateLinkage,
-                                         llvm::ConstantArray::get(table_type, texts), "parts");
+  auto* table =
+      new llvm::GlobalVariable(*module_, table_type, true, llvm::GlobalValue::PrivateLinkage,
+                               llvm::ConstantArray::get(table_type, texts), "parts");
   builder_->CreateCall(GlueFunction("TVMFFIErrorSetRaisedFromCStrParts"),
                        {String(kind), table, Int32(static_cast<int64_t>(texts.size()))});
   EmitFailure();

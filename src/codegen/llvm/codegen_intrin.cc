@@ -20,9 +20,9 @@ struct DirectRow {
   llvm::Intrinsic::ID id;
 };
 constexpr DirectRow kDirect[] = {
-    {"tirx.floor", llvm::Intrinsic::floor},     {"tirx.ceil", llvm::Intrinsic::ceil},
-    {"tirx.trunc", llvm::Intrinsic::trunc},     {"tirx.sqrt", llvm::Intrinsic::sqrt},
-    {"tirx.round", llvm::Intrinsic::nearbyint}, {"tirx.nearbyint", llvm::Intrinsic::nearbyint},
+    {"tirx.floor", llvm::Intrinsic::floor},       {"tirx.ceil", llvm::Intrinsic::ceil},
+    {"tirx.trunc", llvm::Intrinsic::trunc},       {"tirx.sqrt", llvm::Intrinsic::sqrt},
+    {"tirx.round", llvm::Intrinsic::nearbyint},   {"tirx.nearbyint", llvm::Intrinsic::nearbyint},
     {"tirx.copysign", llvm::Intrinsic::copysign},
 };
 
@@ -32,14 +32,18 @@ struct MathRow {
   const char* function;
 };
 constexpr MathRow kMath[] = {
-    {"tirx.exp", "exp"},     {"tirx.exp2", "exp2"},   {"tirx.exp10", "exp10"},
-    {"tirx.log", "log"},     {"tirx.log2", "log2"},   {"tirx.log10", "log10"},
-    {"tirx.log1p", "log1p"}, {"tirx.pow", "pow"},     {"tirx.sin", "sin"},
-    {"tirx.cos", "cos"},     {"tirx.tan", "tan"},     {"tirx.sinh", "sinh"},
-    {"tirx.cosh", "cosh"},   {"tirx.tanh", "tanh"},   {"tirx.asin", "asin"},
-    {"tirx.acos", "acos"},   {"tirx.atan", "atan"},   {"tirx.asinh", "asinh"},
-    {"tirx.acosh", "acosh"}, {"tirx.atanh", "atanh"}, {"tirx.atan2", "atan2"},
-    {"tirx.erf", "erf"},     {"tirx.erfc", "erfc"},   {"tirx.hypot", "hypot"},
+    {"tirx.exp", "exp"},     {"tirx.exp2", "exp2"},
+    {"tirx.exp10", "exp10"}, {"tirx.log", "log"},
+    {"tirx.log2", "log2"},   {"tirx.log10", "log10"},
+    {"tirx.log1p", "log1p"}, {"tirx.pow", "pow"},
+    {"tirx.sin", "sin"},     {"tirx.cos", "cos"},
+    {"tirx.tan", "tan"},     {"tirx.sinh", "sinh"},
+    {"tirx.cosh", "cosh"},   {"tirx.tanh", "tanh"},
+    {"tirx.asin", "asin"},   {"tirx.acos", "acos"},
+    {"tirx.atan", "atan"},   {"tirx.asinh", "asinh"},
+    {"tirx.acosh", "acosh"}, {"tirx.atanh", "atanh"},
+    {"tirx.atan2", "atan2"}, {"tirx.erf", "erf"},
+    {"tirx.erfc", "erfc"},   {"tirx.hypot", "hypot"},
     {"tirx.fmod", "fmod"},   {"tirx.nextafter", "nextafter"},
 };
 
@@ -87,8 +91,8 @@ llvm::Value* CodeGenLLVM::Intrinsic(const CallNode* op) {
   if (!dtype.is_any_float()) {
     // Rounding an integer changes nothing.
     if (args.size() == 1 && dtype == op->args[0].dtype()) return FirstOperand(args[0]);
-    TVM_FFI_THROW(TypeError) << "operator `" << name << "` has no integer form (" << dtype.ToString()
-                             << ")";
+    TVM_FFI_THROW(TypeError) << "operator `" << name << "` has no integer form ("
+                             << dtype.ToString() << ")";
   }
   for (const DirectRow& row : kDirect) {
     if (name != row.name) continue;
@@ -114,10 +118,12 @@ llvm::Value* CodeGenLLVM::Intrinsic(const CallNode* op) {
     return EmitCast(compute, dtype, builder_->CreateFDiv(one, builder_->CreateFAdd(one, x)));
   }
   if (name == "tirx.ldexp") {
-    llvm::Value* exponent = EmitCast(op->args[1].dtype(),
-                                     op->args[1].dtype().is_any_float() ? DataType::Int(32, dtype.lanes())
-                                                                        : op->args[1].dtype().with_code(DataType::kInt).with_bits(32),
-                                     args[1]);
+    llvm::Value* exponent =
+        EmitCast(op->args[1].dtype(),
+                 op->args[1].dtype().is_any_float()
+                     ? DataType::Int(32, dtype.lanes())
+                     : op->args[1].dtype().with_code(DataType::kInt).with_bits(32),
+                 args[1]);
     return CallMath("ldexp", dtype, {args[0], exponent});
   }
   TVM_FFI_THROW(InternalError) << "no intrinsic row for " << name;
@@ -164,20 +170,19 @@ llvm::Value* CodeGenLLVM::Prefetch(const CallNode* op) {
     return Int32(value != nullptr ? *value : otherwise);
   };
   llvm::Value* address = Emit(op->args[0]);
-  llvm::Function* callee =
-      DeclareIntrinsic(module_.get(), llvm::Intrinsic::prefetch, {pointer_});
+  llvm::Function* callee = DeclareIntrinsic(module_.get(), llvm::Intrinsic::prefetch, {pointer_});
   return builder_->CreateCall(callee, {address, level(1, 0), level(2, 3), level(3, 1)});
 }
 
 llvm::Value* CodeGenLLVM::MemCopy(const CallNode* op) {
-  return builder_->CreateMemCpy(Emit(op->args[0]), llvm::Align(1), Emit(op->args[1]), llvm::Align(1),
-                                EmitIndex(PrimExpr(op->args[2])));
+  return builder_->CreateMemCpy(Emit(op->args[0]), llvm::Align(1), Emit(op->args[1]),
+                                llvm::Align(1), EmitIndex(PrimExpr(op->args[2])));
 }
 
 llvm::Value* CodeGenLLVM::AtomicAdd(const CallNode* op) {
   llvm::Value* value = Emit(op->args[1]);
-  const auto kind = value->getType()->isFloatingPointTy() ? llvm::AtomicRMWInst::FAdd
-                                                          : llvm::AtomicRMWInst::Add;
+  const auto kind =
+      value->getType()->isFloatingPointTy() ? llvm::AtomicRMWInst::FAdd : llvm::AtomicRMWInst::Add;
   return builder_->CreateAtomicRMW(kind, Emit(op->args[0]), value, llvm::MaybeAlign(),
                                    llvm::AtomicOrdering::Monotonic);
 }
@@ -191,7 +196,8 @@ llvm::Value* CodeGenLLVM::IfThenElse(const CallNode* op) {
     return builder_->CreateSelect(condition, on_true, Emit(op->args[2]));
   }
   return EmitConditional(
-      condition, TypeOf(op->ty), [&] { return Emit(op->args[1]); }, [&] { return Emit(op->args[2]); });
+      condition, TypeOf(op->ty), [&] { return Emit(op->args[1]); },
+      [&] { return Emit(op->args[2]); });
 }
 
 llvm::Value* CodeGenLLVM::Reinterpret(const CallNode* op) {
@@ -251,9 +257,9 @@ llvm::Value* CodeGenLLVM::MultiplyShift(const CallNode* op) {
   const DataType dtype = op->dtype();
   const DataType wide = dtype.with_bits(64);
   auto arg = [&](size_t i) {
-    llvm::Value* value = EmitCast(op->args[i].dtype(),
-                                  op->args[i].dtype().with_code(DataType::kInt).with_bits(64),
-                                  Emit(op->args[i]));
+    llvm::Value* value =
+        EmitCast(op->args[i].dtype(), op->args[i].dtype().with_code(DataType::kInt).with_bits(64),
+                 Emit(op->args[i]));
     return value->getType()->isVectorTy() ? value : Splat(value, wide);
   };
   llvm::Value* x = arg(0);
@@ -265,8 +271,10 @@ llvm::Value* CodeGenLLVM::MultiplyShift(const CallNode* op) {
     // A negative s shifts left before the multiplication.
     llvm::Value* s = arg(3);
     llvm::Constant* zero = llvm::Constant::getNullValue(s->getType());
-    negative_shift = builder_->CreateSelect(builder_->CreateICmpSLT(s, zero), builder_->CreateNeg(s), zero);
-    total = builder_->CreateAdd(arg(2), builder_->CreateSelect(builder_->CreateICmpSGT(s, zero), s, zero));
+    negative_shift =
+        builder_->CreateSelect(builder_->CreateICmpSLT(s, zero), builder_->CreateNeg(s), zero);
+    total = builder_->CreateAdd(arg(2),
+                                builder_->CreateSelect(builder_->CreateICmpSGT(s, zero), s, zero));
   } else {  // (x, y, left shift, right shift, q, has left, has right)
     llvm::Constant* zero = llvm::Constant::getNullValue(x->getType());
     llvm::Value* has_left = builder_->CreateICmpNE(arg(5), zero);
@@ -304,10 +312,10 @@ llvm::Value* CodeGenLLVM::FloatClass(const CallNode* op) {
 llvm::Value* CodeGenLLVM::PopCount(const CallNode* op) {
   const ffi::String& name = static_cast<const OpNode*>(op->op.get())->name;
   llvm::Value* x = Emit(op->args[0]);
-  llvm::Value* count = name == "tirx.clz"
-                           ? builder_->CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, x,
-                                                             builder_->getFalse())
-                           : builder_->CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, x);
+  llvm::Value* count =
+      name == "tirx.clz"
+          ? builder_->CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, x, builder_->getFalse())
+          : builder_->CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, x);
   return EmitCast(op->args[0].dtype().with_code(DataType::kUInt), op->dtype(), count);
 }
 
@@ -346,8 +354,8 @@ llvm::Value* CodeGenLLVM::ActiveLaneMask(const CallNode* op) {
     return builder_->CreateIntrinsic(llvm::Intrinsic::get_active_lane_mask,
                                      {TypeOf(dtype), base->getType()}, {base, limit});
   }
-  llvm::Value* left = builder_->CreateNSWSub(EmitIndex(PrimExpr(op->args[1])),
-                                             EmitIndex(PrimExpr(op->args[0])));
+  llvm::Value* left =
+      builder_->CreateNSWSub(EmitIndex(PrimExpr(op->args[1])), EmitIndex(PrimExpr(op->args[0])));
   // Clamped to what a lane number can be, so that 32-bit lanes suffice.
   left = builder_->CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, Int64(dtype.lanes()));
   left = builder_->CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, Int64(0));
@@ -421,7 +429,8 @@ llvm::Value* CodeGenLLVM::CallLLVMIntrinsic(const CallNode* op) {
   // Element types of target intrinsics differ between LLVM versions; only the bits matter.
   for (size_t i = 0; i < args.size(); ++i) {
     if (args[i]->getType() == type->getParamType(i)) continue;
-    TVM_FFI_CHECK(llvm::CastInst::isBitCastable(args[i]->getType(), type->getParamType(i)), TypeError)
+    TVM_FFI_CHECK(llvm::CastInst::isBitCastable(args[i]->getType(), type->getParamType(i)),
+                  TypeError)
         << "argument " << i << " does not fit LLVM intrinsic `" << callee->getName().str() << "`";
     args[i] = builder_->CreateBitCast(args[i], type->getParamType(i));
   }

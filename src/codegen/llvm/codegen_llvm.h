@@ -92,8 +92,12 @@ class CodeGenLLVM final : private ExprFunctor<llvm::Value*(const Expr&)>,
   llvm::Type* TypeOf(const Type& type) const;
   llvm::VectorType* VectorOf(llvm::Type* element, DataType like) const;
   llvm::Constant* String(const std::string& text);
-  llvm::ConstantInt* Int32(int64_t value) { return builder_->getInt32(static_cast<uint32_t>(value)); }
-  llvm::ConstantInt* Int64(int64_t value) { return builder_->getInt64(static_cast<uint64_t>(value)); }
+  llvm::ConstantInt* Int32(int64_t value) {
+    return builder_->getInt32(static_cast<uint32_t>(value));
+  }
+  llvm::ConstantInt* Int64(int64_t value) {
+    return builder_->getInt64(static_cast<uint64_t>(value));
+  }
   llvm::Value* Splat(llvm::Value* scalar, DataType like);
   llvm::MDNode* NewAlias(const std::string& name);
 

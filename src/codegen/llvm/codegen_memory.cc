@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
-// Loads and stores: scalar, contiguous, reversed, strided, gathered, each with or without predicate.
+// Loads and stores: scalar, contiguous, reversed, strided, gathered, each with or without
+// predicate.
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/MDBuilder.h>
 #include <tvm/ffi/error.h>
@@ -163,11 +164,12 @@ llvm::Value* CodeGenLLVM::LoadVector(const Storage& storage, DataType element,
   if (stride && *stride == 1) {
     int64_t align;
     llvm::Value* address = ElementAddress(storage, element, EmitIndex(ramp->base), &align);
-    align = std::max(align, VectorAlign(storage.align, ramp->base, element.bytes() * element.lanes()));
+    align =
+        std::max(align, VectorAlign(storage.align, ramp->base, element.bytes() * element.lanes()));
     if (!mask) return LoadAt(storage, result, address, align);
     llvm::Type* memory = MemoryTypeOf(result);
-    llvm::Instruction* load = builder_->CreateMaskedLoad(
-        memory, address, llvm::Align(align), mask, llvm::Constant::getNullValue(memory));
+    llvm::Instruction* load = builder_->CreateMaskedLoad(memory, address, llvm::Align(align), mask,
+                                                         llvm::Constant::getNullValue(memory));
     Annotate(load, storage);
     if (!result.is_predicate_dtype()) return load;
     return builder_->CreateICmpNE(load, llvm::Constant::getNullValue(memory));
@@ -254,7 +256,8 @@ void CodeGenLLVM::StoreVector(const Storage& storage, DataType element, const Pr
   if (stride && *stride == 1) {
     int64_t align;
     llvm::Value* address = ElementAddress(storage, element, EmitIndex(ramp->base), &align);
-    align = std::max(align, VectorAlign(storage.align, ramp->base, element.bytes() * element.lanes()));
+    align =
+        std::max(align, VectorAlign(storage.align, ramp->base, element.bytes() * element.lanes()));
     if (!mask) {
       StoreAt(storage, dtype, value, address, align);
       return;

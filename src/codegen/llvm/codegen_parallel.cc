@@ -77,7 +77,8 @@ void CodeGenLLVM::EmitTaskSlice(const tirx::ForNode* op) {
   llvm::Value* count = builder_->CreateSExt(parallel_.num_task, builder_->getInt64Ty());
   llvm::Value* last = builder_->CreateNSWAdd(min, extent);
   if (parallel_.stride_pattern) {
-    EmitLoop64(op->loop_var, builder_->CreateNSWAdd(min, id), last, count, false, op->body, nullptr);
+    EmitLoop64(op->loop_var, builder_->CreateNSWAdd(min, id), last, count, false, op->body,
+               nullptr);
     return;
   }
   llvm::Value* rounded = builder_->CreateNSWAdd(extent, builder_->CreateNSWSub(count, Int64(1)));
@@ -121,7 +122,8 @@ void CodeGenLLVM::EmitParallelRegion(const tirx::Stmt& body, llvm::Value* num_ta
       llvm::Function::Create(task_type, llvm::GlobalValue::InternalLinkage,
                              function_->getName().str() + "_task", module_.get());
   SetFunctionAttributes(task);
-  CheckStatus(builder_->CreateCall(GlueFunction("__tvm_parallel_launch"), {task, closure, num_task}));
+  CheckStatus(
+      builder_->CreateCall(GlueFunction("__tvm_parallel_launch"), {task, closure, num_task}));
 
   // The task: same variables, loaded from the closure. Everything of the caller is kept aside.
   llvm::BasicBlock* resume = builder_->GetInsertBlock();
@@ -135,8 +137,9 @@ void CodeGenLLVM::EmitParallelRegion(const tirx::Stmt& body, llvm::Value* num_ta
   BeginFunction(task);
   for (size_t i = 0; i < captures.size(); ++i) {
     const VarNode* var = captures[i].var;
-    llvm::Value* value = builder_->CreateLoad(
-        fields[i], builder_->CreateStructGEP(closure_type, task->getArg(2), i), std::string(var->name));
+    llvm::Value* value =
+        builder_->CreateLoad(fields[i], builder_->CreateStructGEP(closure_type, task->getArg(2), i),
+                             std::string(var->name));
     if (wide_values.count(var)) {
       BindLoopVar(ffi::GetRef<Var>(var), value);
     } else {

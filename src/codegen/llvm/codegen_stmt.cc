@@ -97,10 +97,12 @@ void CodeGenLLVM::VisitStmt_(const tirx::AttrStmtNode* op) {
                                      {parallel_.task_id, parallel_.env}));
     return;
   } else if (key == tirx::attr::thread_extent || key == tirx::attr::virtual_thread) {
-    TVM_FFI_THROW(ValueError) << "a thread binding reached the CPU code generator; bind threads only "
-                                 "for a GPU target";
+    TVM_FFI_THROW(ValueError)
+        << "a thread binding reached the CPU code generator; bind threads only "
+           "for a GPU target";
   } else if (key == tirx::attr::pragma_import_llvm || key == tirx::attr::pragma_import_c) {
-    TVM_FFI_THROW(ValueError) << "pragma `" << key << "` is not supported by the LLVM target; link the "
+    TVM_FFI_THROW(ValueError) << "pragma `" << key
+                              << "` is not supported by the LLVM target; link the "
                               << "code as an external module";
   }
   EmitStmt(op->body);
@@ -118,7 +120,8 @@ void CodeGenLLVM::VisitStmt_(const tirx::AllocBufferNode* op) {
   for (const PrimExpr& extent : type->shape) {
     const int64_t* known = as_const_int(extent);
     TVM_FFI_CHECK(known != nullptr, ValueError)
-        << "buffer `" << op->buffer->name << "` of variable size cannot live on the stack; allocate it "
+        << "buffer `" << op->buffer->name
+        << "` of variable size cannot live on the stack; allocate it "
         << "in scope `global`";
     elements *= *known;
   }
@@ -135,8 +138,8 @@ void CodeGenLLVM::VisitStmt_(const tirx::AllocBufferNode* op) {
       EntryAlloca(MemoryTypeOf(scalar), std::max<int64_t>(elements * type->dtype.lanes(), 1),
                   std::max(align, scalar.bytes()), op->buffer->name);
   values_[op->buffer.get()] = slot;
-  BindStorage(op->buffer.get(),
-              {slot, NewAlias(op->buffer->name), static_cast<int>(slot->getAlign().value()), false});
+  BindStorage(op->buffer.get(), {slot, NewAlias(op->buffer->name),
+                                 static_cast<int>(slot->getAlign().value()), false});
 }
 
 void CodeGenLLVM::VisitStmt_(const tirx::DeclBufferNode* op) {

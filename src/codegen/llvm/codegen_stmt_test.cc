@@ -29,10 +29,11 @@ TEST(Control, LoopWithStepBreakContinue) {
   Buffer C = Vector("C", kInt, 16);
   Var i("i", kInt);
   // for i in range(2, 2 + 12, step 3): if i == 5: continue; if i == 11: break; C[i] = i
-  Stmt body = SeqStmt::Flatten(
-      IfThenElse(EQ(PrimExpr(i), PrimExpr(5)), Continue(Span())),
-      IfThenElse(EQ(PrimExpr(i), PrimExpr(11)), Break(Span())), BufferStore(C, PrimExpr(i), {PrimExpr(i)}));
-  Stmt loop = For(i, PrimExpr(2), PrimExpr(12), ForKind::kSerial, body, std::nullopt, {}, PrimExpr(3));
+  Stmt body = SeqStmt::Flatten(IfThenElse(EQ(PrimExpr(i), PrimExpr(5)), Continue(Span())),
+                               IfThenElse(EQ(PrimExpr(i), PrimExpr(11)), Break(Span())),
+                               BufferStore(C, PrimExpr(i), {PrimExpr(i)}));
+  Stmt loop =
+      For(i, PrimExpr(2), PrimExpr(12), ForKind::kSerial, body, std::nullopt, {}, PrimExpr(3));
   auto got = RunInt(loop, C, 16);
   for (int k = 0; k < 16; ++k) EXPECT_EQ(got[k], k == 2 || k == 8 ? k : -7) << k;
 }
@@ -46,7 +47,8 @@ TEST(Control, WhileIfElseAndUnrolled) {
                    IfThenElse(LT(PrimExpr(i), PrimExpr(3)), BufferStore(C, count, {PrimExpr(i)}),
                               BufferStore(C, Mul(PrimExpr(i), PrimExpr(10)), {PrimExpr(i)})),
                    ForKind::kUnrolled);
-  Stmt body = SeqStmt::Flatten(AllocBuffer(n), BufferStore(n, PrimExpr(0), {PrimExpr(0)}), grow, fill);
+  Stmt body =
+      SeqStmt::Flatten(AllocBuffer(n), BufferStore(n, PrimExpr(0), {PrimExpr(0)}), grow, fill);
   auto got = RunInt(body, C, 8);
   for (int k = 0; k < 8; ++k) EXPECT_EQ(got[k], k < 3 ? 6 : 10 * k);
 }
@@ -69,7 +71,9 @@ TEST(Control, GuardedLoadIsNotEvaluated) {
 
 TEST(Memory, VectorAccessForms) {
   // Index expressions of 4 lanes over 32 elements; each copied from A to the same place in C.
-  auto lanes = [](int base, int stride) { return PrimExpr(Ramp(PrimExpr(base), PrimExpr(stride), 4)); };
+  auto lanes = [](int base, int stride) {
+    return PrimExpr(Ramp(PrimExpr(base), PrimExpr(stride), 4));
+  };
   Buffer table = Vector("T", kInt, 4);
   struct Row {
     const char* what;
@@ -149,10 +153,13 @@ TEST(Parallel, CoversEveryIterationOnce) {
   PrimExpr at(i);
   Stmt body = SeqStmt::Flatten(
       Bind(scale, PrimExpr(3)),
-      Loop(k, 2, Loop(i, kN, BufferStore(C, Add(BufferLoad(C, {at}),
-                                                Add(Mul(BufferLoad(A, {at}), PrimExpr(scale)), PrimExpr(k))),
-                                         {at}),
-                      ForKind::kParallel)));
+      Loop(k, 2,
+           Loop(i, kN,
+                BufferStore(C,
+                            Add(BufferLoad(C, {at}),
+                                Add(Mul(BufferLoad(A, {at}), PrimExpr(scale)), PrimExpr(k))),
+                            {at}),
+                ForKind::kParallel)));
   ffi::Module module = BuildFor({Packed("f", {A, C}, body)});
   std::vector<int32_t> a(kN), c(kN, 5);
   for (int n = 0; n < kN; ++n) a[n] = n;
@@ -166,7 +173,8 @@ TEST(Parallel, NestingAndReturnAreRejected) {
   Var i("i", kInt), j("j", kInt);
   Stmt inner = Loop(j, 4, BufferStore(C, PrimExpr(j), {PrimExpr(j)}), ForKind::kParallel);
   EXPECT_THROW(BuildFor({Packed("f", {C}, Loop(i, 4, inner, ForKind::kParallel))}), ffi::Error);
-  EXPECT_THROW(BuildFor({Packed("f", {C}, Loop(i, 4, Return(PrimExpr(0)), ForKind::kParallel))}), ffi::Error);
+  EXPECT_THROW(BuildFor({Packed("f", {C}, Loop(i, 4, Return(PrimExpr(0)), ForKind::kParallel))}),
+               ffi::Error);
 }
 
 TEST(Failure, AssertRaisesItsKindAlsoFromATask) {
@@ -197,8 +205,9 @@ TEST(Calls, ExternAndDirectAndPacked) {
   Var x("x", kFloat);
   PrimFunc add({x}, Return(Add(PrimExpr(x), FloatImm(kFloat, 2.5))), PrimType(kFloat));
   GlobalVar add_var("add");
-  PrimExpr extern_call = PrimExpr(Call(PrimType(kFloat), builtin::call_pure_extern(),
-                                       {StringImm("hypotf"), FloatImm(kFloat, 3), FloatImm(kFloat, 4)}));
+  PrimExpr extern_call =
+      PrimExpr(Call(PrimType(kFloat), builtin::call_pure_extern(),
+                    {StringImm("hypotf"), FloatImm(kFloat, 3), FloatImm(kFloat, 4)}));
   PrimExpr direct = PrimExpr(Call(PrimType(kFloat), add_var, {extern_call}));
   PrimFunc main = Packed("f", {C}, BufferStore(C, direct, {PrimExpr(0)}));
   IRModule mod = ModuleOf({main});
@@ -229,13 +238,13 @@ TEST(Calls, PackedByNamePassesArgumentsAndErrors) {
         Evaluate(StructSet(stack, slot, builtin::kTVMFFIAnyZeroPadding, PrimExpr(0))),
         Evaluate(StructSet(stack, slot, builtin::kTVMFFIAnyUnionValue, payload)));
   };
-  Expr alloca = Call(HandleType(), builtin::tvm_stack_alloca(), {StringImm("tvm_ffi_any"), PrimExpr(4)});
+  Expr alloca =
+      Call(HandleType(), builtin::tvm_stack_alloca(), {StringImm("tvm_ffi_any"), PrimExpr(4)});
   Expr call = Call(PrimType(kInt), builtin::tvm_call_packed_lowered(),
                    {StringImm("codegen_test.twice"), stack, PrimExpr(0), PrimExpr(3)});
-  Stmt body = SeqStmt::Flatten(Bind(stack, alloca), set(0, kTVMFFIInt, value),
-                               set(1, kTVMFFIFloat, FloatImm(kFloat, 1.5)),
-                               set(2, kTVMFFIRawStr, StringImm("abc")),
-                               BufferStore(C, PrimExpr(call), {PrimExpr(0)}));
+  Stmt body = SeqStmt::Flatten(
+      Bind(stack, alloca), set(0, kTVMFFIInt, value), set(1, kTVMFFIFloat, FloatImm(kFloat, 1.5)),
+      set(2, kTVMFFIRawStr, StringImm("abc")), BufferStore(C, PrimExpr(call), {PrimExpr(0)}));
   ffi::Module module = BuildFor({Packed("f", {C}, body)});
   ffi::Function f = *module->GetFunction("f");
   std::vector<int32_t> c = {20};
@@ -259,7 +268,8 @@ TEST(Calls, LLVMIntrinsicByName) {
   PrimExpr value = BufferLoad(C, {Ramp(PrimExpr(0), PrimExpr(1), 4)});
   PrimExpr root = PrimExpr(Call(PrimType(DataType::Float(32, 4)), builtin::call_llvm_pure_intrin(),
                                 {StringImm("llvm.sqrt"), value}));
-  ffi::Module module = BuildFor({Packed("f", {C}, BufferStore(C, root, {Ramp(PrimExpr(0), PrimExpr(1), 4)}))});
+  ffi::Module module =
+      BuildFor({Packed("f", {C}, BufferStore(C, root, {Ramp(PrimExpr(0), PrimExpr(1), 4)}))});
   std::vector<float> c = {4, 9, 16, 2};
   (*module->GetFunction("f"))(static_cast<DLTensor*>(Tensor1D<float>(&c, kFloat)));
   EXPECT_EQ(c, (std::vector<float>{2, 3, 4, std::sqrt(2.f)}));

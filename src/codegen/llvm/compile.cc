@@ -164,9 +164,8 @@ CompilePlan PlanCompilation(const IRModule& mod) {
   // Large ones first, so that the last thread to finish holds a small one.
   std::vector<size_t> order;
   for (const auto& [root, batch] : clusters) order.push_back(root);
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return cost[a] != cost[b] ? cost[a] > cost[b] : a < b;
-  });
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return cost[a] != cost[b] ? cost[a] > cost[b] : a < b; });
   int64_t filled = kBatchNodes;
   for (size_t root : order) {
     if (filled + cost[root] > kBatchNodes) {
@@ -203,17 +202,21 @@ void AddSystemLibStartup(llvm::Module* module, const CompilePlan& plan) {
   llvm::LLVMContext& context = module->getContext();
   auto* pointer = llvm::PointerType::get(context, 0);
   auto* int32 = llvm::Type::getInt32Ty(context);
-  auto* startup = llvm::Function::Create(
-      llvm::FunctionType::get(llvm::Type::getVoidTy(context), false),
-      llvm::GlobalValue::InternalLinkage, "__tvm_module_startup", module);
-  llvm::FunctionCallee add = module->getOrInsertFunction(
-      "TVMFFIEnvModRegisterSystemLibSymbol", llvm::FunctionType::get(int32, {pointer, pointer}, false));
+  auto* startup =
+      llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), false),
+                             llvm::GlobalValue::InternalLinkage, "__tvm_module_startup", module);
+  llvm::FunctionCallee add =
+      module->getOrInsertFunction("TVMFFIEnvModRegisterSystemLibSymbol",
+                                  llvm::FunctionType::get(int32, {pointer, pointer}, false));
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", startup));
   for (const std::string& symbol : plan.symbols) {
     if (symbol.rfind(kPackedPrefix, 0) != 0) continue;
-    llvm::Constant* function = module->getOrInsertFunction(
-        symbol, llvm::FunctionType::get(int32, {pointer, pointer, int32, pointer}, false))
-                                   .getCallee() ? module->getNamedValue(symbol) : nullptr;
+    llvm::Constant* function =
+        module->getOrInsertFunction(
+                  symbol, llvm::FunctionType::get(int32, {pointer, pointer, int32, pointer}, false))
+                .getCallee()
+            ? module->getNamedValue(symbol)
+            : nullptr;
     const std::string name =
         kPackedPrefix + plan.system_lib_prefix + symbol.substr(sizeof(kPackedPrefix) - 1);
     builder.CreateCall(add, {builder.CreateGlobalString(name), function});
@@ -249,8 +252,7 @@ std::unique_ptr<llvm::Module> GenerateWhole(const CompilePlan& plan, const LLVMT
 }
 
 void ParallelCompile(size_t count, const std::function<void(size_t)>& run) {
-  const size_t threads =
-      std::min<size_t>(count, std::max(1u, std::thread::hardware_concurrency()));
+  const size_t threads = std::min<size_t>(count, std::max(1u, std::thread::hardware_concurrency()));
   std::atomic<size_t> next{0};
   std::atomic<bool> stop{false};
   std::exception_ptr failure;
@@ -306,8 +308,8 @@ std::unique_ptr<llvm::Module> GlueModule(const LLVMTarget& target, llvm::LLVMCon
   SetTriple(module.get(), target.triple());
   module->setDataLayout(target.data_layout());
   for (llvm::Function& function : *module) {
-    for (const char* attribute : {"target-cpu", "target-features", "tune-cpu", "frame-pointer",
-                                  "min-legal-vector-width"}) {
+    for (const char* attribute :
+         {"target-cpu", "target-features", "tune-cpu", "frame-pointer", "min-legal-vector-width"}) {
       function.removeFnAttr(attribute);
     }
     if (!function.isDeclaration()) function.addFnAttr(llvm::Attribute::NoUnwind);

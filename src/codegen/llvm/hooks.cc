@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
 // What this library offers to libtvm_compiler, and queries about LLVM's targets.
-#include <llvm/IR/Intrinsics.h>
 #include <llvm/ADT/StringMap.h>
+#include <llvm/IR/Intrinsics.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/TargetParser/Host.h>

@@ -79,9 +79,9 @@ JITSession::~JITSession() {
 void JITSession::DefineRuntimeSymbols() {
   llvm::orc::SymbolMap symbols;
   auto define = [&](const char* name, auto* function) {
-    symbols[session_->intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
-                                       llvm::JITSymbolFlags::Exported |
-                                           llvm::JITSymbolFlags::Callable};
+    symbols[session_->intern(name)] = {
+        llvm::orc::ExecutorAddr::fromPtr(function),
+        llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
   };
 #define TVM_DEFINE(Name) define(#Name, &Name)
   TVM_DEFINE(TVMFFIFunctionCall);

@@ -12,8 +12,12 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/function.h>
+#include <tvm/runtime/logging.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <fstream>
+#include <string_view>
 
 #include "codegen/llvm/optimize.h"
 #include "codegen/object_merge.h"
@@ -58,8 +62,16 @@ std::string BitcodeOf(const llvm::Module& module) {
 
 LLVMModuleObj::LLVMModuleObj(LLVMTarget target, CompilePlan plan)
     : target_(std::move(target)), plan_(std::move(plan)) {
+  const auto start = std::chrono::steady_clock::now();
   objects_ = CompileBatches(plan_, target_);
   glue_ = GlueObject(target_);
+  const char* timing = std::getenv("TVM_TIME_PASSES");
+  if (timing != nullptr && std::string_view(timing) != "0") {
+    const std::chrono::duration<double, std::milli> spent =
+        std::chrono::steady_clock::now() - start;
+    LOG(INFO) << "codegen.llvm: " << plan_.symbols.size() << " symbols in " << plan_.batches.size()
+              << " batches, " << spent.count() << " ms";
+  }
 }
 
 LLVMModuleObj::LLVMModuleObj(LLVMTarget target, std::string bitcode)
@@ -83,8 +95,7 @@ JITSession* LLVMModuleObj::Session() {
   if (session_ == nullptr) {
     std::vector<std::string_view> objects(objects_.begin(), objects_.end());
     objects.push_back(*glue_);
-    session_ =
-        std::make_unique<JITSession>(target_, objects, static_cast<ffi::ModuleObj*>(this));
+    session_ = std::make_unique<JITSession>(target_, objects, static_cast<ffi::ModuleObj*>(this));
   }
   return session_.get();
 }

@@ -33,7 +33,9 @@ class LLVMModuleObj final : public ffi::ModuleObj {
   ffi::Optional<ffi::Function> GetFunction(const ffi::String& name) final;
   bool ImplementsFunction(const ffi::String& name) final;
   void WriteToFile(const ffi::String& file_name, const ffi::String& format) const final;
-  ffi::Array<ffi::String> GetWriteFormats() const final { return {"o", "obj", "s", "asm", "ll", "bc"}; }
+  ffi::Array<ffi::String> GetWriteFormats() const final {
+    return {"o", "obj", "s", "asm", "ll", "bc"};
+  }
   ffi::String InspectSource(const ffi::String& format) const final;
 
   /// One relocatable object, glue included.

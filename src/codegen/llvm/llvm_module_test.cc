@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "codegen/testing.h"
 #include "codegen/object_writer.h"
+#include "codegen/testing.h"
 
 namespace tvm {
 namespace codegen {
@@ -23,7 +23,8 @@ const DataType kInt = DataType::Int(32);
 PrimFunc AddStep(const std::string& name, int step) {
   Buffer C = Vector("C", kInt, 4);
   Var i("i", kInt);
-  return Packed(name, {C}, Loop(i, 4, BufferStore(C, BufferLoad(C, {PrimExpr(i)}) + step, {PrimExpr(i)})));
+  return Packed(name, {C},
+                Loop(i, 4, BufferStore(C, BufferLoad(C, {PrimExpr(i)}) + step, {PrimExpr(i)})));
 }
 
 int RunStep(const ffi::Function& f) {
@@ -107,8 +108,72 @@ TEST(LLVMModule, ObjectFileLinksIntoALibrary) {
   for (int i : {0, 17, 59}) EXPECT_EQ(RunStep(*library->GetFunction("f" + std::to_string(i))), i);
 }
 
+TEST(LLVMModule, SystemLibraryRegistersItselfWhenLoaded) {
+  IRModule mod = WithAttr(ModuleOf({AddStep("step", 3)}), tvm::attr::kSystemLibPrefix,
+                          ffi::String("codegen_test_"));
+  ffi::Module module = Build(mod, Target("llvm"));
+  EXPECT_TRUE((*module->GetFunction("__tvm_is_system_module"))().cast<bool>());
+  const std::string base = ::testing::TempDir() + "/codegen_system_test";
+  module->WriteToFile(base + ".o", "o");
+  const std::string command = "cc -shared -o " + base + ".so " + base + ".o";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  ASSERT_NE(dlopen((base + ".so").c_str(), RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
+  ffi::Module library =
+      ffi::Function::GetGlobalRequired("ffi.SystemLib")("codegen_test_").cast<ffi::Module>();
+  EXPECT_EQ(RunStep(*library->GetFunction("step")), 3);
+}
+
+TEST(LLVMModule, OptLevelsAndFastMath) {
+  const DataType f32 = DataType::Float(32);
+  Buffer A = Vector("A", f32, 1000), C = Vector("C", f32, 1);
+  Var i("i", kInt);
+  // A float sum in order: only reassociation may vectorize it.
+  PrimExpr zero(0);
+  Stmt sum =
+      Loop(i, 1000, BufferStore(C, BufferLoad(C, {zero}) + BufferLoad(A, {PrimExpr(i)}), {zero}));
+  std::vector<float> a(1000);
+  float in_order = 0;
+  for (int k = 0; k < 1000; ++k) in_order += a[k] = 1.f / static_cast<float>(k + 1);
+  const std::string cpu = "\"mcpu\": \"skylake-avx512\"";
+  for (const char* extra : {"", ", \"opt-level\": 0", ", \"opt-level\": 1", ", \"opt-level\": 3",
+                            ", \"fast-math\": true"}) {
+    const std::string target = "{\"kind\": \"llvm\", " + cpu + extra + "}";
+    ffi::Module module = BuildFor({Packed("sum", {A, C}, sum)}, target.c_str());
+    const bool vectorized =
+        std::string(module->InspectSource("ll")).find("fadd") != std::string::npos &&
+        std::string(module->InspectSource("ll")).find(" x float>") != std::string::npos;
+    EXPECT_EQ(vectorized, std::string(extra).find("fast-math") != std::string::npos) << target;
+    std::vector<float> c = {0};
+    (*module->GetFunction("sum"))(static_cast<DLTensor*>(Tensor1D<float>(&a, f32)),
+                                  static_cast<DLTensor*>(Tensor1D<float>(&c, f32)));
+    if (vectorized) {
+      EXPECT_NEAR(c[0], in_order, 1e-4f);
+    } else {
+      EXPECT_EQ(c[0], in_order) << target;
+    }
+  }
+}
+
+int64_t ResidentKiB() {
+  std::ifstream file("/proc/self/statm");
+  int64_t total = 0, resident = 0;
+  file >> total >> resident;
+  return resident * 4;
+}
+
+TEST(LLVMModule, RepeatedBuildsKeepMemoryFlat) {
+  auto build = [](int step) {
+    EXPECT_EQ(RunStep(*BuildFor({AddStep("one", step)})->GetFunction("one")), step);
+  };
+  for (int k = 0; k < 50; ++k) build(k);
+  const int64_t before = ResidentKiB();
+  for (int k = 0; k < 200; ++k) build(k);
+  EXPECT_LT(ResidentKiB() - before, 4096);
+}
+
 TEST(LLVMModule, CrossCompilesForAnotherProcessor) {
-  const char* target = "{\"kind\": \"llvm\", \"mtriple\": \"aarch64-linux-gnu\", \"mcpu\": \"cortex-a72\"}";
+  const char* target =
+      "{\"kind\": \"llvm\", \"mtriple\": \"aarch64-linux-gnu\", \"mcpu\": \"cortex-a72\"}";
   ffi::Module module = BuildFor({AddStep("one", 1)}, target);
   const std::string object((*module->GetFunction("__tvm_merged_object"))().cast<ffi::Bytes>());
   EXPECT_EQ(ObjectMachine::FromObject(object).machine, 183);

@@ -93,8 +93,8 @@ LLVMTarget::LLVMTarget(const Target& target) {
   features_ = mattr.has_value() ? Join(*mattr) : "";
   // The vendor part is a matter of taste ("pc", "unknown"): architecture and system decide.
   const llvm::Triple asked(llvm::Triple::normalize(triple)), machine(default_triple);
-  const bool here = triple.empty() ||
-                    (asked.getArch() == machine.getArch() && asked.getOS() == machine.getOS());
+  const bool here =
+      triple.empty() || (asked.getArch() == machine.getArch() && asked.getOS() == machine.getOS());
   if (triple.empty()) triple = default_triple;
   triple_ = llvm::Triple(llvm::Triple::normalize(triple));
   // A target that names no processor means this machine.
@@ -153,8 +153,8 @@ std::unique_ptr<llvm::TargetMachine> LLVMTarget::CreateMachine() const {
   llvm::TargetMachine* machine = found->createTargetMachine(triple_, cpu_, features_, options,
                                                             llvm::Reloc::PIC_, model, level);
 #else
-  llvm::TargetMachine* machine = found->createTargetMachine(
-      triple_.str(), cpu_, features_, options, llvm::Reloc::PIC_, model, level);
+  llvm::TargetMachine* machine = found->createTargetMachine(triple_.str(), cpu_, features_, options,
+                                                            llvm::Reloc::PIC_, model, level);
 #endif
   TVM_FFI_CHECK(machine != nullptr, ValueError)
       << "LLVM cannot create a machine for `" << triple_.str() << "`, processor `" << cpu_ << "`";

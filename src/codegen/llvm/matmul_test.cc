@@ -33,9 +33,11 @@ PrimFunc TiledMatmul(int64_t n, ForKind outer) {
   PrimExpr a = Broadcast(BufferLoad(A, {row * N + k}), kCols);
   PrimExpr b = BufferLoad(B, {ramp(PrimExpr(jo) * (N * kCols) + PrimExpr(k) * kCols)});
   PrimExpr sum = Add(BufferLoad(acc, {ramp(r * kCols)}), Mul(a, b));
-  Stmt update = Loop(k, n, Loop(r, kRows, BufferStore(acc, sum, {ramp(r * kCols)}), ForKind::kUnrolled));
+  Stmt update =
+      Loop(k, n, Loop(r, kRows, BufferStore(acc, sum, {ramp(r * kCols)}), ForKind::kUnrolled));
   PrimExpr out = (PrimExpr(io) * kRows + r1) * N + PrimExpr(jo) * kCols;
-  Stmt write = Loop(r1, kRows, BufferStore(C, BufferLoad(acc, {ramp(r1 * kCols)}), {ramp(out)}), ForKind::kUnrolled);
+  Stmt write = Loop(r1, kRows, BufferStore(C, BufferLoad(acc, {ramp(r1 * kCols)}), {ramp(out)}),
+                    ForKind::kUnrolled);
   Stmt tile = SeqStmt::Flatten(AllocBuffer(acc), init, update, write);
   Stmt body = Loop(jo, n / kCols, Loop(io, n / kRows, tile), outer);
   return Packed("matmul", {A, B, C}, body);
@@ -54,7 +56,8 @@ Problem MakeProblem(int64_t n) {
   p.c.assign(n * n, -1.f);
   p.packed.resize(n * n);
   for (int64_t k = 0; k < n; ++k) {
-    for (int64_t j = 0; j < n; ++j) p.packed[(j / kCols * n + k) * kCols + j % kCols] = p.b[k * n + j];
+    for (int64_t j = 0; j < n; ++j)
+      p.packed[(j / kCols * n + k) * kCols + j % kCols] = p.b[k * n + j];
   }
   return p;
 }
@@ -87,7 +90,8 @@ TEST(Matmul, RegisterTileBenchmark) {
   const auto start = std::chrono::steady_clock::now();
   ffi::Module module = BuildFor({TiledMatmul(kN, ForKind::kSerial)});
   ffi::Function f = *module->GetFunction("matmul");
-  const double compile = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double compile =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (const char* path = std::getenv("CODEGEN_BENCH_ASM")) module->WriteToFile(path, "s");
   Problem p = MakeProblem(kN);
   // Time of this thread: other processes on the machine do not count.

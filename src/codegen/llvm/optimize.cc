@@ -32,7 +32,8 @@ llvm::FunctionPassManager LeanPipeline(bool scalar_loops) {
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
   llvm::LICMOptions hoist;
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(hoist), /*UseMemorySSA=*/true));
+  passes.addPass(
+      llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(hoist), /*UseMemorySSA=*/true));
   if (scalar_loops) {
     passes.addPass(llvm::LoopVectorizePass());
     passes.addPass(llvm::InstCombinePass());
@@ -91,8 +92,8 @@ std::string EmitModule(llvm::Module* module, llvm::TargetMachine* machine, EmitK
                                               : llvm::CodeGenFileType::AssemblyFile;
   if (machine->addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true)) {
     TVM_FFI_THROW(ValueError) << "LLVM cannot emit "
-                              << (kind == EmitKind::kObject ? "an object file" : "assembly") << " for "
-                              << machine->getTargetTriple().str();
+                              << (kind == EmitKind::kObject ? "an object file" : "assembly")
+                              << " for " << machine->getTargetTriple().str();
   }
   passes.run(*module);
   return std::string(bytes.data(), bytes.size());

@@ -7,7 +7,6 @@
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/registry.h>
 #include <tvm/ir/expr_functor.h>
-#include <tvm/ir/expr_functor.h>
 
 #include <unordered_set>
 
@@ -271,8 +270,7 @@ Type DeriveCallRetType(const FuncType& func_ty, const Call& call, const BlockBui
         << ", but the parameter has type " << params[i];
   }
   return EraseToWellDefined(
-      func_ty->ret,
-      [&](const Var& v) -> Optional<PrimExpr> { return symbols.Get(v); },
+      func_ty->ret, [&](const Var& v) -> Optional<PrimExpr> { return symbols.Get(v); },
       [&](const Var&) -> Optional<Expr> { return std::nullopt; });
 }
 

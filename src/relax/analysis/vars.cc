@@ -180,9 +180,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("relax.analysis.all_global_vars", AllGlobalVars)
       .def("relax.analysis.get_var2val", VarToValue)
       .def("relax.analysis.contains_impure_call", ContainsImpureCall)
-      .def("relax.analysis.post_order_visit", [](const Expr& e, ffi::Function f) {
-        PostOrderVisit(e, [&](const Expr& x) { f(x); });
-      });
+      .def("relax.analysis.post_order_visit",
+           [](const Expr& e, ffi::Function f) { PostOrderVisit(e, [&](const Expr& x) { f(x); }); });
 }
 
 }  // namespace relax

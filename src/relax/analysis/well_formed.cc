@@ -42,8 +42,9 @@ class WellFormedChecker : public ExprVisitor {
                   ValueError)
           << "GlobalVar " << op->name_hint << " is not defined.";
     }
-    RX_WF_CHECK(op->ty.IsMissing() || op->ty.as<FuncTypeNode>() || op->ty.as<PackedFuncTypeNode>() ||
-                    op->ty->IsInstance<tvm::FuncTypeNode>() || op->ty.as<AnyTypeNode>(),
+    RX_WF_CHECK(op->ty.IsMissing() || op->ty.as<FuncTypeNode>() ||
+                    op->ty.as<PackedFuncTypeNode>() || op->ty->IsInstance<tvm::FuncTypeNode>() ||
+                    op->ty.as<AnyTypeNode>(),
                 TypeError)
         << "the type of GlobalVar " << op->name_hint << " is no function type but " << op->ty;
   }
@@ -84,8 +85,8 @@ class WellFormedChecker : public ExprVisitor {
 
   void VisitExpr_(const FunctionNode* op) override {
     RX_WF_CHECK(!op->ret_ty.IsMissing(), TypeError) << "the return type of a function is missing";
-    bool force_pure = op->GetAttr<ffi::Any>(attr::kForcePure).has_value() &&
-                      op->HasNonzeroAttr(attr::kForcePure);
+    bool force_pure =
+        op->GetAttr<ffi::Any>(attr::kForcePure).has_value() && op->HasNonzeroAttr(attr::kForcePure);
     RX_WF_CHECK(!force_pure || op->is_pure, ValueError)
         << "a function with attribute relax.force_pure must be pure";
     auto saved_pure = must_be_pure_;
@@ -127,7 +128,8 @@ class WellFormedChecker : public ExprVisitor {
 
   void VisitExpr_(const IfNode* op) override {
     RX_WF_CHECK(!in_dataflow_, ValueError) << "If nodes are not allowed in a DataflowBlock";
-    RX_WF_CHECK(IsLeafOrTuple(op->cond), TypeError) << "the condition of an If is no leaf expression";
+    RX_WF_CHECK(IsLeafOrTuple(op->cond), TypeError)
+        << "the condition of an If is no leaf expression";
     VisitExpr(op->cond);
     for (const SeqExpr& branch : {op->true_branch, op->false_branch}) {
       auto vars = vars_;

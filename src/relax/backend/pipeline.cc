@@ -32,30 +32,21 @@ Array<Pass> Simplification() {
 /// From operators to groups that are one kernel each.
 Array<Pass> Fusion(const Target& target) {
   return {
-      transform::SimplifyInference(),
-      transform::PlanLayout(target),
-      transform::FoldConstant(),
-      transform::CanonicalizeBindings(),
-      transform::DeadCodeElimination(),
-      transform::LowerGroups(target),
-      transform::DeadCodeElimination(),
-      transform::DispatchKernels(target),
+      transform::SimplifyInference(),   transform::PlanLayout(target),
+      transform::FoldConstant(),        transform::CanonicalizeBindings(),
+      transform::DeadCodeElimination(), transform::LowerGroups(target),
+      transform::DeadCodeElimination(), transform::DispatchKernels(target),
   };
 }
 
 /// From kernel calls to what the virtual machine runs.
 Array<Pass> Lowering() {
   return {
-      transform::ToNonDataflow(),
-      transform::RemovePurityChecking(),
-      transform::CallTIRRewrite(),
-      transform::CanonicalizeBindings(),
-      transform::StaticPlanBlockMemory(),
-      transform::LowerAllocTensor(),
-      transform::KillAfterLastUse(),
-      transform::LowerRuntimeBuiltin(),
-      transform::ComputePrimValue(),
-      transform::VMShapeLower(),
+      transform::ToNonDataflow(),         transform::RemovePurityChecking(),
+      transform::CallTIRRewrite(),        transform::CanonicalizeBindings(),
+      transform::StaticPlanBlockMemory(), transform::LowerAllocTensor(),
+      transform::KillAfterLastUse(),      transform::LowerRuntimeBuiltin(),
+      transform::ComputePrimValue(),      transform::VMShapeLower(),
       transform::AttachGlobalSymbol(),
   };
 }

@@ -2,14 +2,13 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// \file
 /// \brief The block builder: scopes, blocks, names, normal form.
-#include <tvm/relax/block_builder.h>
-
 #include <tvm/ffi/extra/structural_equal.h>
 #include <tvm/ffi/extra/structural_hash.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/registry.h>
 #include <tvm/ir/module.h>
 #include <tvm/relax/analysis.h>
+#include <tvm/relax/block_builder.h>
 #include <tvm/relax/expr_functor.h>
 #include <tvm/relax/transform.h>
 
@@ -174,8 +173,7 @@ class BlockBuilderImpl : public BlockBuilderNode {
   Expr NormalizeArgument(const Expr& expr) final {
     Expr e = Normalize(expr);
     if (IsLeafOrTuple(e)) return e;
-    TVM_FFI_ICHECK(!blocks_.empty())
-        << "cannot bind a nested expression: no binding block is open";
+    TVM_FFI_ICHECK(!blocks_.empty()) << "cannot bind a nested expression: no binding block is open";
     bool dataflow = blocks_.back().dataflow;
     Var var = MakeVar("", e->ty, dataflow);
     EmitNormalized(VarBinding(var, e));
@@ -184,13 +182,18 @@ class BlockBuilderImpl : public BlockBuilderNode {
 
   Expr Normalize(const Expr& e) final {
     switch (KindOf(e)) {
-      case ExprKind::kTuple: return NormalizeTuple(static_cast<const TupleNode*>(e.get()));
+      case ExprKind::kTuple:
+        return NormalizeTuple(static_cast<const TupleNode*>(e.get()));
       case ExprKind::kTupleGetItem:
         return NormalizeGetItem(static_cast<const TupleGetItemNode*>(e.get()));
-      case ExprKind::kCall: return NormalizeCall(static_cast<const CallNode*>(e.get()));
-      case ExprKind::kIf: return NormalizeIf(static_cast<const IfNode*>(e.get()));
-      case ExprKind::kSeqExpr: return NormalizeSeq(static_cast<const SeqExprNode*>(e.get()));
-      case ExprKind::kFunction: return NormalizeFunction(static_cast<const FunctionNode*>(e.get()));
+      case ExprKind::kCall:
+        return NormalizeCall(static_cast<const CallNode*>(e.get()));
+      case ExprKind::kIf:
+        return NormalizeIf(static_cast<const IfNode*>(e.get()));
+      case ExprKind::kSeqExpr:
+        return NormalizeSeq(static_cast<const SeqExprNode*>(e.get()));
+      case ExprKind::kFunction:
+        return NormalizeFunction(static_cast<const FunctionNode*>(e.get()));
       default:
         return e;
     }
@@ -381,8 +384,8 @@ class BlockBuilderImpl : public BlockBuilderNode {
       if (!out.empty() && out.back()->type_index() == b->type_index()) {
         Array<Binding> joined = out.back()->bindings;
         for (const Binding& x : b->bindings) joined.push_back(x);
-        BindingBlock merged = b.as<DataflowBlockNode>() ? BindingBlock(DataflowBlock(joined))
-                                                        : BindingBlock(joined);
+        BindingBlock merged =
+            b.as<DataflowBlockNode>() ? BindingBlock(DataflowBlock(joined)) : BindingBlock(joined);
         out.Set(out.size() - 1, merged);
         *same = false;
       } else {
@@ -440,19 +443,17 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   refl::GlobalDef()
       .def("relax.BlockBuilderCreate",
            [](Optional<IRModule> mod) { return BlockBuilder::Create(mod); })
-      .def("relax.BlockBuilderGetContextIRModule",
-           [](BlockBuilder b) { return b->GetModule(); })
+      .def("relax.BlockBuilderGetContextIRModule", [](BlockBuilder b) { return b->GetModule(); })
       .def("relax.BlockBuilderFinalize", [](BlockBuilder b) { return b->Finalize(); })
-      .def("relax.BlockBuilderAddFunction", [](BlockBuilder b, BaseFunc f,
-                                               String hint) { return b->AddFunction(f, hint); })
+      .def("relax.BlockBuilderAddFunction",
+           [](BlockBuilder b, BaseFunc f, String hint) { return b->AddFunction(f, hint); })
       .def("relax.BlockBuilderUpdateFunction",
            [](BlockBuilder b, GlobalVar gv, BaseFunc f) { b->UpdateFunction(gv, f); })
       .def("relax.BlockBuilderBeginScope",
            [](BlockBuilder b, Optional<Array<Var>> params) { b->BeginScope(params); })
       .def("relax.BlockBuilderBeginInnerScope", [](BlockBuilder b) { b->BeginInnerScope(); })
       .def("relax.BlockBuilderEndScope", [](BlockBuilder b) { b->EndScope(); })
-      .def("relax.BlockBuilderAddDefinition",
-           [](BlockBuilder b, Var v) { b->AddDefinition(v); })
+      .def("relax.BlockBuilderAddDefinition", [](BlockBuilder b, Var v) { b->AddDefinition(v); })
       .def("relax.BlockBuilderBeginDataflowBlock", [](BlockBuilder b) { b->BeginDataflowBlock(); })
       .def("relax.BlockBuilderBeginBindingBlock", [](BlockBuilder b) { b->BeginBindingBlock(); })
       .def("relax.BlockBuilderEndBlock", [](BlockBuilder b) { return b->EndBlock(); })
@@ -461,7 +462,9 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("relax.BlockBuilderEmit",
            [](BlockBuilder b, Expr e, String hint) { return b->Emit(e, hint); })
       .def("relax.BlockBuilderEmitMatchCast",
-           [](BlockBuilder b, Expr e, Type ty, String hint) { return b->EmitMatchCast(e, ty, hint); })
+           [](BlockBuilder b, Expr e, Type ty, String hint) {
+             return b->EmitMatchCast(e, ty, hint);
+           })
       .def("relax.BlockBuilderEmitOutput",
            [](BlockBuilder b, Expr e, String hint) { return b->EmitOutput(e, hint); })
       .def("relax.BlockBuilderEmitNormalized",

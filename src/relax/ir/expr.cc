@@ -131,8 +131,8 @@ TupleGetItem::TupleGetItem(Expr tuple, int index, Span span) {
   auto node = ffi::make_object<TupleGetItemNode>();
   if (const auto* ty = tuple->ty.as<TupleTypeNode>()) {
     TVM_FFI_CHECK(index < static_cast<int>(ty->fields.size()), ValueError)
-        << "Index out of bounds: the tuple has " << ty->fields.size() << " fields, but the index is "
-        << index;
+        << "Index out of bounds: the tuple has " << ty->fields.size()
+        << " fields, but the index is " << index;
     node->ty = ty->fields[index];
   }
   node->tuple = std::move(tuple);
@@ -246,8 +246,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   SeqExprNode::RegisterReflection();
   IfNode::RegisterReflection();
   refl::GlobalDef()
-      .def("relax.Constant", [](ffi::Tensor data, Optional<Type> ty,
-                                Span span) { return Constant(data, ty, span); })
+      .def("relax.Constant",
+           [](ffi::Tensor data, Optional<Type> ty, Span span) { return Constant(data, ty, span); })
       .def("relax.ShapeExpr",
            [](Array<PrimExpr> values, Span span) { return ShapeExpr(values, span); })
       .def("relax.StringImm", [](String value, Span span) { return StringImm(value, span); })
@@ -255,12 +255,12 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("relax.Tuple", [](Array<Expr> fields, Span span) { return Tuple(fields, span); })
       .def("relax.TupleGetItem",
            [](Expr tuple, int index, Span span) { return TupleGetItem(tuple, index, span); })
-      .def("relax.DataflowVar", [](String name, Optional<Type> ty,
-                                   Span span) { return DataflowVar(name, ty, span); })
+      .def("relax.DataflowVar",
+           [](String name, Optional<Type> ty, Span span) { return DataflowVar(name, ty, span); })
       .def("relax.VarBinding",
            [](Var var, Expr value, Span span) { return VarBinding(var, value, span); })
-      .def("relax.MatchCast", [](Var var, Expr value, Type ty,
-                                 Span span) { return MatchCast(var, value, ty, span); })
+      .def("relax.MatchCast",
+           [](Var var, Expr value, Type ty, Span span) { return MatchCast(var, value, ty, span); })
       .def("relax.BindingBlock",
            [](Array<Binding> bindings, Span span) { return BindingBlock(bindings, span); })
       .def("relax.DataflowBlock",
@@ -270,10 +270,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("relax.If", [](Expr cond, Expr true_branch, Expr false_branch,
                           Span span) { return If(cond, true_branch, false_branch, span); })
       .def("relax.GetShapeOf", [](Expr expr) { return GetShapeOf(expr); })
-      .def("relax.ScalarConstFloat",
-           [](double v, DataType dtype) { return ScalarConst(v, dtype); })
-      .def("relax.ScalarConstInt",
-           [](int64_t v, DataType dtype) { return ScalarConst(v, dtype); });
+      .def("relax.ScalarConstFloat", [](double v, DataType dtype) { return ScalarConst(v, dtype); })
+      .def("relax.ScalarConstInt", [](int64_t v, DataType dtype) { return ScalarConst(v, dtype); });
 }
 
 }  // namespace relax

@@ -287,9 +287,7 @@ Expr ExprMutator::VisitPrim(const Expr& e) {
   return map.empty() ? e : Expr(tvm::Substitute(Downcast<PrimExpr>(e), map));
 }
 
-Expr ExprMutator::VisitExpr_(const ShapeExprNode* op) {
-  return ExprMutatorBase::VisitExpr_(op);
-}
+Expr ExprMutator::VisitExpr_(const ShapeExprNode* op) { return ExprMutatorBase::VisitExpr_(op); }
 
 Type ExprMutator::VisitType(const Type& ty) {
   if (var_remap_.empty()) return ty;

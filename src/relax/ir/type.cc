@@ -29,8 +29,8 @@ Array<PrimExpr> AsInt64Dims(const Array<PrimExpr>& values, const char* what) {
       continue;
     }
     const auto* imm = v.as<IntImmNode>();
-    TVM_FFI_ICHECK(imm != nullptr) << "the value in " << what
-                                   << " can only have dtype of int64, but got " << v.dtype();
+    TVM_FFI_ICHECK(imm != nullptr)
+        << "the value in " << what << " can only have dtype of int64, but got " << v.dtype();
     result.push_back(IntImm(DataType::Int(64), imm->value));
   }
   return result;
@@ -203,10 +203,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
                  << "Cannot both specify shape and ndim";
              return TensorType(shape.value(), elem, vdevice, span);
            })
-      .def("relax.FuncType",
-           [](Array<Type> params, Type ret, bool purity, Span span) {
-             return FuncType(params, ret, purity, span);
-           })
+      .def("relax.FuncType", [](Array<Type> params, Type ret, bool purity,
+                                Span span) { return FuncType(params, ret, purity, span); })
       .def("relax.FuncTypeOpaqueFunc",
            [](Optional<Type> ret, Optional<EnvFunc> derive_func, bool purity, Span span) {
              if (derive_func.has_value()) {

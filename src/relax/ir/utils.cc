@@ -56,20 +56,29 @@ void StoreAny(void* dst, DataType dtype, V value) {
   if (dtype.is_bfloat16()) return Put(dst, DoubleToBFloat16(static_cast<double>(value)));
   if (dtype.is_float()) {
     switch (dtype.bits()) {
-      case 16: return Put<_Float16>(dst, static_cast<_Float16>(value));
-      case 32: return Put<float>(dst, static_cast<float>(value));
-      case 64: return Put<double>(dst, static_cast<double>(value));
-      default: break;
+      case 16:
+        return Put<_Float16>(dst, static_cast<_Float16>(value));
+      case 32:
+        return Put<float>(dst, static_cast<float>(value));
+      case 64:
+        return Put<double>(dst, static_cast<double>(value));
+      default:
+        break;
     }
   }
   if (dtype.is_int() || dtype.is_uint()) {
     int64_t v = static_cast<int64_t>(value);
     switch (dtype.bits()) {
-      case 8: return Put<uint8_t>(dst, static_cast<uint8_t>(v));
-      case 16: return Put<uint16_t>(dst, static_cast<uint16_t>(v));
-      case 32: return Put<uint32_t>(dst, static_cast<uint32_t>(v));
-      case 64: return Put<uint64_t>(dst, static_cast<uint64_t>(v));
-      default: break;
+      case 8:
+        return Put<uint8_t>(dst, static_cast<uint8_t>(v));
+      case 16:
+        return Put<uint16_t>(dst, static_cast<uint16_t>(v));
+      case 32:
+        return Put<uint32_t>(dst, static_cast<uint32_t>(v));
+      case 64:
+        return Put<uint64_t>(dst, static_cast<uint64_t>(v));
+      default:
+        break;
     }
   }
   NoHostForm(dtype);
@@ -81,28 +90,42 @@ V LoadAny(const void* src, DataType dtype) {
   if (dtype.is_bfloat16()) return static_cast<V>(BFloat16ToDouble(Take<uint16_t>(src)));
   if (dtype.is_float()) {
     switch (dtype.bits()) {
-      case 16: return static_cast<V>(Take<_Float16>(src));
-      case 32: return static_cast<V>(Take<float>(src));
-      case 64: return static_cast<V>(Take<double>(src));
-      default: break;
+      case 16:
+        return static_cast<V>(Take<_Float16>(src));
+      case 32:
+        return static_cast<V>(Take<float>(src));
+      case 64:
+        return static_cast<V>(Take<double>(src));
+      default:
+        break;
     }
   }
   if (dtype.is_int()) {
     switch (dtype.bits()) {
-      case 8: return static_cast<V>(Take<int8_t>(src));
-      case 16: return static_cast<V>(Take<int16_t>(src));
-      case 32: return static_cast<V>(Take<int32_t>(src));
-      case 64: return static_cast<V>(Take<int64_t>(src));
-      default: break;
+      case 8:
+        return static_cast<V>(Take<int8_t>(src));
+      case 16:
+        return static_cast<V>(Take<int16_t>(src));
+      case 32:
+        return static_cast<V>(Take<int32_t>(src));
+      case 64:
+        return static_cast<V>(Take<int64_t>(src));
+      default:
+        break;
     }
   }
   if (dtype.is_uint()) {
     switch (dtype.bits()) {
-      case 8: return static_cast<V>(Take<uint8_t>(src));
-      case 16: return static_cast<V>(Take<uint16_t>(src));
-      case 32: return static_cast<V>(Take<uint32_t>(src));
-      case 64: return static_cast<V>(Take<uint64_t>(src));
-      default: break;
+      case 8:
+        return static_cast<V>(Take<uint8_t>(src));
+      case 16:
+        return static_cast<V>(Take<uint16_t>(src));
+      case 32:
+        return static_cast<V>(Take<uint32_t>(src));
+      case 64:
+        return static_cast<V>(Take<uint64_t>(src));
+      default:
+        break;
     }
   }
   NoHostForm(dtype);

@@ -24,9 +24,9 @@ Type FromTyArgs(const Call& call) {
 void CheckOutTy(const Call& call, const Type& ty) {
   auto check = [&](const Type& t) {
     const auto* tensor = t.as<TensorTypeNode>();
-    TVM_FFI_CHECK(tensor != nullptr && tensor->shape.has_value() &&
-                      tensor->shape.value().as<ShapeExprNode>(),
-                  ValueError)
+    TVM_FFI_CHECK(
+        tensor != nullptr && tensor->shape.has_value() && tensor->shape.value().as<ShapeExprNode>(),
+        ValueError)
         << "out_ty of call_tir should have defined ShapeExpr as shape. However, one given is " << t;
   };
   if (const auto* tuple = ty.as<TupleTypeNode>()) {
@@ -67,8 +67,8 @@ Type InferAssert(const Call& call, const BlockBuilder&) {
   bool ok = false;
   if (const auto* p = ty.as<PrimTypeNode>()) ok = p->dtype.is_bool();
   if (const auto* t = ty.as<TensorTypeNode>()) {
-    ok = (t->IsUnknownDtype() || t->ElementType().is_bool()) &&
-         (t->IsUnknownNdim() || t->ndim == 0);
+    ok =
+        (t->IsUnknownDtype() || t->ElementType().is_bool()) && (t->IsUnknownNdim() || t->ndim == 0);
   }
   TVM_FFI_CHECK(ok, TypeError)
       << "The argument to assert_op must be a boolean scalar, but its type is " << ty;
@@ -153,60 +153,121 @@ Expr NormalizeCallTIR(const BlockBuilder& ctx, const Call& call) {
 }  // namespace
 
 static const OpRow kCallLikeRows[] = {
-    {.name = "call_tir", .args = "func:any, args:any, packed_ints:any?", .infer = InferCallTIR,
+    {.name = "call_tir",
+     .args = "func:any, args:any, packed_ints:any?",
+     .infer = InferCallTIR,
      .doc = "A kernel of this module, outputs allocated for it."},
-    {.name = "call_tir_with_grad", .args = "func:any, args:any, packed_ints:any?",
+    {.name = "call_tir_with_grad",
+     .args = "func:any, args:any, packed_ints:any?",
      .attrs = "te_grad_name='', te_grad_kwargs=None",
-     .attrs_key = "relax.attrs.CallTIRWithGradAttrs", .infer = InferCallTIR,
+     .attrs_key = "relax.attrs.CallTIRWithGradAttrs",
+     .infer = InferCallTIR,
      .doc = "call_tir that names its gradient."},
-    {.name = "call_tir_inplace", .args = "func:any, args:any, packed_ints:any?",
-     .attrs = "inplace_indices", .attrs_key = "relax.attrs.CallTIRInplaceAttrs",
-     .infer = InferCallTIR, .doc = "call_tir whose outputs may be its inputs."},
-    {.name = "call_dps_packed", .args = "func:any, args:any", .infer = InferCallDPS,
+    {.name = "call_tir_inplace",
+     .args = "func:any, args:any, packed_ints:any?",
+     .attrs = "inplace_indices",
+     .attrs_key = "relax.attrs.CallTIRInplaceAttrs",
+     .infer = InferCallTIR,
+     .doc = "call_tir whose outputs may be its inputs."},
+    {.name = "call_dps_packed",
+     .args = "func:any, args:any",
+     .infer = InferCallDPS,
      .doc = "A packed function that writes into outputs allocated for it."},
-    {.name = "call_builtin_with_ctx", .args = "func:any, args:any", .infer = InferTyArgs,
-     .pure = false, .doc = "A builtin that also gets the virtual machine."},
-    {.name = "call_py_func", .args = "name:any, args:any", .infer = InferTyArgs,
+    {.name = "call_builtin_with_ctx",
+     .args = "func:any, args:any",
+     .infer = InferTyArgs,
+     .pure = false,
+     .doc = "A builtin that also gets the virtual machine."},
+    {.name = "call_py_func",
+     .args = "name:any, args:any",
+     .infer = InferTyArgs,
      .doc = "A Python function of the runtime registry."},
-    {.name = "make_closure", .args = "func:any, args:any", .infer = InferAny,
+    {.name = "make_closure",
+     .args = "func:any, args:any",
+     .infer = InferAny,
      .doc = "A function with captured values."},
-    {.name = "invoke_closure", .args = "closure:any, args:any", .infer = InferTyArgs,
-     .pure = false, .doc = "Call of a closure."},
-    {.name = "invoke_pure_closure", .args = "closure:any, args:any", .infer = InferTyArgs,
+    {.name = "invoke_closure",
+     .args = "closure:any, args:any",
+     .infer = InferTyArgs,
+     .pure = false,
+     .doc = "Call of a closure."},
+    {.name = "invoke_pure_closure",
+     .args = "closure:any, args:any",
+     .infer = InferTyArgs,
      .doc = "Call of a closure without effects."},
     {.name = "shape_of", .args = "x", .infer = InferShapeOf, .doc = "Shape of a tensor."},
-    {.name = "tensor_to_shape", .args = "x", .infer = InferTensorToShape,
+    {.name = "tensor_to_shape",
+     .args = "x",
+     .infer = InferTensorToShape,
      .doc = "A 1-D integer tensor as a shape."},
-    {.name = "shape_to_tensor", .args = "x:any", .infer = InferShapeToTensor,
-     .lower = LowerShapeToTensor, .packed = "relax.run.shape_to_tensor", .doc = "A shape as a 1-D int64 tensor."},
-    {.name = "size", .args = "x", .infer = InferSize, .pattern = OpPattern::kInjective,
-     .lower = LowerSize, .doc = "Number of elements."},
+    {.name = "shape_to_tensor",
+     .args = "x:any",
+     .infer = InferShapeToTensor,
+     .lower = LowerShapeToTensor,
+     .packed = "relax.run.shape_to_tensor",
+     .doc = "A shape as a 1-D int64 tensor."},
+    {.name = "size",
+     .args = "x",
+     .infer = InferSize,
+     .pattern = OpPattern::kInjective,
+     .lower = LowerSize,
+     .doc = "Number of elements."},
     {.name = "null_value", .args = "", .infer = InferAny, .doc = "The empty value."},
-    {.name = "to_vdevice", .args = "data", .attrs = "dst_vdevice",
-     .attrs_key = "relax.attrs.ToVDeviceAttrs", .infer = InferToVDevice,
+    {.name = "to_vdevice",
+     .args = "data",
+     .attrs = "dst_vdevice",
+     .attrs_key = "relax.attrs.ToVDeviceAttrs",
+     .infer = InferToVDevice,
      .doc = "Copy to a virtual device."},
-    {.name = "builtin.stop_lift_params", .args = "x", .infer = InferSameAs0,
+    {.name = "builtin.stop_lift_params",
+     .args = "x",
+     .infer = InferSameAs0,
      .doc = "Barrier for lifting parameter transforms."},
-    {.name = "builtin.alloc_tensor", .args = "shape:any, dtype:any, device_index:any, scope:any?",
-     .infer = InferAllocTensor, .pure = false, .doc = "A new tensor."},
-    {.name = "memory.alloc_storage", .args = "size:any, device_index:any, scope:any, dtype:any",
-     .infer = InferAny, .pure = false, .doc = "A block of memory of a planned function."},
+    {.name = "builtin.alloc_tensor",
+     .args = "shape:any, dtype:any, device_index:any, scope:any?",
+     .infer = InferAllocTensor,
+     .pure = false,
+     .doc = "A new tensor."},
+    {.name = "memory.alloc_storage",
+     .args = "size:any, device_index:any, scope:any, dtype:any",
+     .infer = InferAny,
+     .pure = false,
+     .doc = "A block of memory of a planned function."},
     {.name = "memory.alloc_tensor",
      .args = "storage:any, offset:any, shape:any, dtype:any, device_index:any?",
-     .infer = InferStorageTensor, .pure = false, .doc = "A tensor inside of a storage."},
-    {.name = "memory.kill_storage", .args = "storage:any", .infer = InferVoid, .pure = false,
+     .infer = InferStorageTensor,
+     .pure = false,
+     .doc = "A tensor inside of a storage."},
+    {.name = "memory.kill_storage",
+     .args = "storage:any",
+     .infer = InferVoid,
+     .pure = false,
      .doc = "End of a storage's life."},
-    {.name = "memory.kill_tensor", .args = "tensor:any", .infer = InferVoid, .pure = false,
+    {.name = "memory.kill_tensor",
+     .args = "tensor:any",
+     .infer = InferVoid,
+     .pure = false,
      .doc = "End of a tensor's life."},
-    {.name = "vm.alloc_storage", .args = "size:any, device_index:any, dtype:any, scope:any?",
-     .infer = InferAny, .pure = false, .doc = "alloc_storage of the virtual machine."},
+    {.name = "vm.alloc_storage",
+     .args = "size:any, device_index:any, dtype:any, scope:any?",
+     .infer = InferAny,
+     .pure = false,
+     .doc = "alloc_storage of the virtual machine."},
     {.name = "vm.alloc_tensor",
      .args = "storage:any, offset:any, shape:any, dtype:any, device_index:any?",
-     .infer = InferStorageTensor, .pure = false, .doc = "alloc_tensor of the virtual machine."},
-    {.name = "vm.kill_object", .args = "object:any", .infer = InferVoid, .pure = false,
+     .infer = InferStorageTensor,
+     .pure = false,
+     .doc = "alloc_tensor of the virtual machine."},
+    {.name = "vm.kill_object",
+     .args = "object:any",
+     .infer = InferVoid,
+     .pure = false,
      .doc = "Clears a register."},
-    {.name = "vm.call_tir_dyn", .args = "func:any, args:any", .infer = InferCallTIRDyn,
-     .pure = false, .doc = "Kernel call with shape values unpacked."},
+    {.name = "vm.call_tir_dyn",
+     .args = "func:any, args:any",
+     .infer = InferCallTIRDyn,
+     .pure = false,
+     .doc = "Kernel call with shape values unpacked."},
 };
 TVM_RELAX_REGISTER_OPS(kCallLikeRows)
 
@@ -221,9 +282,9 @@ Call MakeAllocTensor(const Type& tensor_ty, int64_t device_index, const String& 
   const auto* ty = tensor_ty.as<TensorTypeNode>();
   TVM_FFI_ICHECK(ty != nullptr && ty->shape.has_value())
       << "cannot allocate an output of type " << tensor_ty;
-  return Call(TensorType(ty->shape.value(), ty->ElementType()), TVM_RX_OP("builtin.alloc_tensor"),
-              {ty->shape.value(), DataTypeImm(ty->ElementType()), Int64(device_index),
-               StringImm(scope)});
+  return Call(
+      TensorType(ty->shape.value(), ty->ElementType()), TVM_RX_OP("builtin.alloc_tensor"),
+      {ty->shape.value(), DataTypeImm(ty->ElementType()), Int64(device_index), StringImm(scope)});
 }
 
 Call MakePackedCall(const String& symbol, const Array<Expr>& args, const Type& ret) {
@@ -235,11 +296,10 @@ namespace {
 void RegisterVariadic(const char* name, FInferType infer, bool pure, const char* doc) {
   OpRegEntry& reg = OpRegEntry::RegisterOrGet(name);
   reg.describe(doc).set_num_inputs(-1);
-  reg.set_attr<ffi::Function>("FInferType",
-                              ffi::Function::FromTyped([infer](const Call& call,
-                                                               const BlockBuilder& ctx) {
-                                return infer(call, ctx);
-                              }));
+  reg.set_attr<ffi::Function>(
+      "FInferType", ffi::Function::FromTyped([infer](const Call& call, const BlockBuilder& ctx) {
+        return infer(call, ctx);
+      }));
   reg.set_attr<bool>("FPurity", pure);
 }
 }  // namespace
@@ -256,7 +316,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   OpRegEntry::RegisterOrGet("relax.print").set_attr<String>("FCallPacked", "relax.run.print");
   OpRegEntry::RegisterOrGet("relax.assert_op")
       .set_attr<String>("FCallPacked", "relax.run.assert_op");
-  for (const char* name : {"relax.call_tir", "relax.call_tir_with_grad", "relax.call_tir_inplace"}) {
+  for (const char* name :
+       {"relax.call_tir", "relax.call_tir_with_grad", "relax.call_tir_inplace"}) {
     OpRegEntry::RegisterOrGet(name).set_attr<ffi::Function>(
         "FNormalize", ffi::Function::FromTyped(NormalizeCallTIR));
   }

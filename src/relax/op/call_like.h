@@ -11,10 +11,10 @@ namespace tvm {
 namespace relax {
 
 /// `relax.<name>` as an Op, looked up once per call site.
-#define TVM_RX_OP(name)                                           \
-  ([]() -> const Op& {                                            \
-    static const Op& op = *new Op(Op::Get("relax." name));        \
-    return op;                                                    \
+#define TVM_RX_OP(name)                                    \
+  ([]() -> const Op& {                                     \
+    static const Op& op = *new Op(Op::Get("relax." name)); \
+    return op;                                             \
   }())
 
 /// Whether `e` calls the operator.

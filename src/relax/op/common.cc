@@ -72,8 +72,8 @@ void CheckFloat(const Call& call, const TensorTypeNode* ty) {
 int NormalizeAxis(const Call& call, int64_t axis, int ndim) {
   int64_t a = axis < 0 ? axis + ndim : axis;
   TVM_FFI_CHECK(a >= 0 && a < ndim, ValueError)
-      << "In " << OpName(call) << ", the input axis " << axis
-      << " is out of range: the tensor has " << ndim << " dimensions";
+      << "In " << OpName(call) << ", the input axis " << axis << " is out of range: the tensor has "
+      << ndim << " dimensions";
   return static_cast<int>(a);
 }
 
@@ -132,10 +132,9 @@ Optional<Array<PrimExpr>> BroadcastDims(const Call& call, const BlockBuilder& ct
       if (equal.value_or(false)) {
         out[n - i] = AsInt(y) ? y : x;
       } else if (AsInt(x) && AsInt(y)) {
-        TVM_FFI_THROW(ValueError)
-            << "In " << OpName(call) << ", the first input shape at dim " << na - i << " is " << x
-            << " and the second input shape at dim " << nb - i << " is " << y
-            << ", which are not broadcastable.";
+        TVM_FFI_THROW(ValueError) << "In " << OpName(call) << ", the first input shape at dim "
+                                  << na - i << " is " << x << " and the second input shape at dim "
+                                  << nb - i << " is " << y << ", which are not broadcastable.";
       } else {
         return std::nullopt;
       }
@@ -197,8 +196,8 @@ Type InferBroadcast(const Call& call, const BlockBuilder& ctx,
     int ndim = static_cast<int>(std::max(ld.value().size(), rd.value().size()));
     return MakeTensorType(dims, dtype, ndim, vdevice);
   }
-  int ndim = lhs->IsUnknownNdim() || rhs->IsUnknownNdim() ? kUnknownNDim
-                                                          : std::max(lhs->ndim, rhs->ndim);
+  int ndim =
+      lhs->IsUnknownNdim() || rhs->IsUnknownNdim() ? kUnknownNDim : std::max(lhs->ndim, rhs->ndim);
   return TensorType(dtype, ndim, vdevice);
 }
 

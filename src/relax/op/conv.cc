@@ -22,8 +22,8 @@ void ExpandPerDim(Ints* v, int n, const OpRow& row, const char* what) {
     *v = Ints(std::vector<int64_t>(n, x));
   }
   TVM_FFI_CHECK(static_cast<int>(v->size()) == n, ValueError)
-      << "relax." << row.name << " expects " << what << " to have 1 or " << n
-      << " values, but got " << v->size();
+      << "relax." << row.name << " expects " << what << " to have 1 or " << n << " values, but got "
+      << v->size();
 }
 /// One value: all sides; n values: symmetric; 2n values: begins, then ends.
 void ExpandPadding(Ints* v, int n, const OpRow& row) {
@@ -180,10 +180,9 @@ Type InferConvTranspose(const Call& call, const BlockBuilder& ctx) {
   for (int i = 0; i < D; ++i) {
     TVM_FFI_CHECK(a->output_padding[i] < std::max(a->strides[i], a->dilation[i]), ValueError)
         << OpName(call) << ": output_padding must be smaller than the stride or the dilation";
-    PrimExpr out = (X(axes[i]) - Int64(1)) * Int64(a->strides[i]) -
-                   Int64(a->padding[i] + a->padding[D + i]) +
-                   Int64(a->dilation[i]) * (W(axes[i]) - Int64(1)) +
-                   Int64(a->output_padding[i] + 1);
+    PrimExpr out =
+        (X(axes[i]) - Int64(1)) * Int64(a->strides[i]) - Int64(a->padding[i] + a->padding[D + i]) +
+        Int64(a->dilation[i]) * (W(axes[i]) - Int64(1)) + Int64(a->output_padding[i] + 1);
     spatial.push_back(Simplify(ctx, out));
   }
   PrimExpr channels = Simplify(ctx, W('O') * Int64(a->groups));
@@ -238,51 +237,63 @@ Type InferAdaptive(const Call& call, const BlockBuilder&) {
 
 }  // namespace
 
-#define RX_CONV(D, DATA, KERNEL, SAMPLES)                                                     \
-  {                                                                                           \
-    .name = "nn.conv" #D "d", .args = "data, weight",                                         \
-    .attrs = "strides=1, padding=0, dilation=1, groups=1, data_layout='" DATA                 \
-             "', kernel_layout='" KERNEL "', out_layout='', out_dtype=None",                  \
-    .attrs_key = "relax.attrs.Conv" #D "DAttrs", .infer = InferConv<Conv##D##DAttrs, D>,      \
-    .pattern = OpPattern::kOutEWiseFusable, .lower = LowerConv,                               \
-    .prepare = PrepareConv<Conv##D##DAttrs>, .layout = LayoutRule::kDataLayout,               \
-    .samples = SAMPLES, .doc = #D "-D convolution (cross-correlation)."                       \
-  }
-#define RX_CONVT(D, DATA, KERNEL, SAMPLES)                                                    \
-  {                                                                                           \
-    .name = "nn.conv" #D "d_transpose", .args = "data, weight",                               \
-    .attrs = "strides=1, padding=0, output_padding=0, dilation=1, groups=1, data_layout='" DATA \
-             "', kernel_layout='" KERNEL "', out_layout='', out_dtype=None",                  \
-    .attrs_key = "relax.attrs.Conv" #D "DTransposeAttrs",                                     \
-    .infer = InferConvTranspose<Conv##D##DTransposeAttrs, D>,                                 \
-    .pattern = OpPattern::kOutEWiseFusable, .lower = LowerConvTranspose,                      \
-    .prepare = PrepareConv<Conv##D##DTransposeAttrs>, .layout = LayoutRule::kDataLayout,      \
-    .samples = SAMPLES, .doc = "Transpose of the " #D "-D convolution."                       \
-  }
-#define RX_POOL(KIND, D, LAYOUT, LOWER, SAMPLES, DOC)                                          \
-  {                                                                                            \
-    .name = "nn." KIND "_pool" #D "d", .args = "data",                                         \
-    .attrs = "pool_size=1, strides=1, padding=0, dilation=1, ceil_mode=False, "                \
-             "count_include_pad=False, layout='" LAYOUT "', out_layout=''",                    \
-    .attrs_key = "relax.attrs.Pool" #D "DAttrs", .infer = InferPool<Pool##D##DAttrs, D>,       \
-    .pattern = OpPattern::kOutEWiseFusable, .lower = LOWER,                                    \
-    .prepare = PreparePool<Pool##D##DAttrs>, .layout = LayoutRule::kDataLayout,                \
-    .samples = SAMPLES, .doc = DOC                                                             \
-  }
-#define RX_ADAPTIVE(D, LAYOUT, SAMPLES)                                                        \
-  {                                                                                            \
-    .name = "nn.adaptive_avg_pool" #D "d", .args = "data",                                     \
-    .attrs = "output_size=None, layout='" LAYOUT "', out_layout=''",                           \
-    .attrs_key = "relax.attrs.AdaptivePool" #D "DAttrs",                                       \
-    .infer = InferAdaptive<AdaptivePool##D##DAttrs, D>,                                        \
-    .pattern = OpPattern::kOutEWiseFusable, .lower = LowerAdaptiveAvgPool,                     \
-    .prepare = PrepareAdaptive<AdaptivePool##D##DAttrs>, .layout = LayoutRule::kDataLayout,    \
-    .samples = SAMPLES, .doc = "Mean over windows that divide the input into output_size parts." \
-  }
+#define RX_CONV(D, DATA, KERNEL, SAMPLES)                                    \
+  {.name = "nn.conv" #D "d",                                                 \
+   .args = "data, weight",                                                   \
+   .attrs = "strides=1, padding=0, dilation=1, groups=1, data_layout='" DATA \
+            "', kernel_layout='" KERNEL "', out_layout='', out_dtype=None",  \
+   .attrs_key = "relax.attrs.Conv" #D "DAttrs",                              \
+   .infer = InferConv<Conv##D##DAttrs, D>,                                   \
+   .pattern = OpPattern::kOutEWiseFusable,                                   \
+   .lower = LowerConv,                                                       \
+   .prepare = PrepareConv<Conv##D##DAttrs>,                                  \
+   .layout = LayoutRule::kDataLayout,                                        \
+   .samples = SAMPLES,                                                       \
+   .doc = #D "-D convolution (cross-correlation)."}
+#define RX_CONVT(D, DATA, KERNEL, SAMPLES)                                                     \
+  {.name = "nn.conv" #D "d_transpose",                                                         \
+   .args = "data, weight",                                                                     \
+   .attrs = "strides=1, padding=0, output_padding=0, dilation=1, groups=1, data_layout='" DATA \
+            "', kernel_layout='" KERNEL "', out_layout='', out_dtype=None",                    \
+   .attrs_key = "relax.attrs.Conv" #D "DTransposeAttrs",                                       \
+   .infer = InferConvTranspose<Conv##D##DTransposeAttrs, D>,                                   \
+   .pattern = OpPattern::kOutEWiseFusable,                                                     \
+   .lower = LowerConvTranspose,                                                                \
+   .prepare = PrepareConv<Conv##D##DTransposeAttrs>,                                           \
+   .layout = LayoutRule::kDataLayout,                                                          \
+   .samples = SAMPLES,                                                                         \
+   .doc = "Transpose of the " #D "-D convolution."}
+#define RX_POOL(KIND, D, LAYOUT, LOWER, SAMPLES, DOC)                     \
+  {.name = "nn." KIND "_pool" #D "d",                                     \
+   .args = "data",                                                        \
+   .attrs =                                                               \
+       "pool_size=1, strides=1, padding=0, dilation=1, ceil_mode=False, " \
+       "count_include_pad=False, layout='" LAYOUT "', out_layout=''",     \
+   .attrs_key = "relax.attrs.Pool" #D "DAttrs",                           \
+   .infer = InferPool<Pool##D##DAttrs, D>,                                \
+   .pattern = OpPattern::kOutEWiseFusable,                                \
+   .lower = LOWER,                                                        \
+   .prepare = PreparePool<Pool##D##DAttrs>,                               \
+   .layout = LayoutRule::kDataLayout,                                     \
+   .samples = SAMPLES,                                                    \
+   .doc = DOC}
+#define RX_ADAPTIVE(D, LAYOUT, SAMPLES)                             \
+  {.name = "nn.adaptive_avg_pool" #D "d",                           \
+   .args = "data",                                                  \
+   .attrs = "output_size=None, layout='" LAYOUT "', out_layout=''", \
+   .attrs_key = "relax.attrs.AdaptivePool" #D "DAttrs",             \
+   .infer = InferAdaptive<AdaptivePool##D##DAttrs, D>,              \
+   .pattern = OpPattern::kOutEWiseFusable,                          \
+   .lower = LowerAdaptiveAvgPool,                                   \
+   .prepare = PrepareAdaptive<AdaptivePool##D##DAttrs>,             \
+   .layout = LayoutRule::kDataLayout,                               \
+   .samples = SAMPLES,                                              \
+   .doc = "Mean over windows that divide the input into output_size parts."}
 
 static const OpRow kConvRows[] = {
-    RX_CONV(1, "NCW", "OIW", "f32[2,4,9] f32[6,4,3]; padding=1 | "
-                             "f32[1,4,9] f32[6,2,3]; groups=2, strides=2, dilation=2, padding=[1,2]"),
+    RX_CONV(1, "NCW", "OIW",
+            "f32[2,4,9] f32[6,4,3]; padding=1 | "
+            "f32[1,4,9] f32[6,2,3]; groups=2, strides=2, dilation=2, padding=[1,2]"),
     RX_CONV(2, "NCHW", "OIHW",
             "f32[1,3,8,9] f32[5,3,3,3] | f32[2,4,8,8] f32[6,2,3,3]; groups=2, padding=1 | "
             "f32[1,3,9,8] f32[5,3,3,2]; strides=[2,1], padding=[0,1,2,1], dilation=[1,2] | "

@@ -66,16 +66,24 @@ Type InferFma(const Call& call, const BlockBuilder& ctx) {
 
 }  // namespace
 
-#define RX_UNARY(NAME, INFER, FN, SAMPLES, DOC)                               \
-  {                                                                           \
-    .name = NAME, .args = "x", .infer = INFER, .pattern = OpPattern::kElemWise, \
-    .lower = LowerUnary<FN>, .layout = LayoutRule::kElemWise, .samples = SAMPLES, .doc = DOC \
-  }
-#define RX_BINARY(NAME, INFER, FN, SAMPLES, DOC)                                          \
-  {                                                                                       \
-    .name = NAME, .args = "x1:any, x2:any", .infer = INFER, .pattern = OpPattern::kBroadcast, \
-    .lower = LowerBinary<FN>, .layout = LayoutRule::kElemWise, .samples = SAMPLES, .doc = DOC \
-  }
+#define RX_UNARY(NAME, INFER, FN, SAMPLES, DOC) \
+  {.name = NAME,                                \
+   .args = "x",                                 \
+   .infer = INFER,                              \
+   .pattern = OpPattern::kElemWise,             \
+   .lower = LowerUnary<FN>,                     \
+   .layout = LayoutRule::kElemWise,             \
+   .samples = SAMPLES,                          \
+   .doc = DOC}
+#define RX_BINARY(NAME, INFER, FN, SAMPLES, DOC) \
+  {.name = NAME,                                 \
+   .args = "x1:any, x2:any",                     \
+   .infer = INFER,                               \
+   .pattern = OpPattern::kBroadcast,             \
+   .lower = LowerBinary<FN>,                     \
+   .layout = LayoutRule::kElemWise,              \
+   .samples = SAMPLES,                           \
+   .doc = DOC}
 
 static const OpRow kElementwiseRows[] = {
     // unary, floating point only

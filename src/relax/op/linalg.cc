@@ -53,7 +53,6 @@ Type InferMatmul(const Call& call, const BlockBuilder& ctx) {
   return TensorType(ShapeExpr(dims), out, a->vdevice);
 }
 
-
 }  // namespace
 
 EinsumSpec ParseEinsum(std::string_view text, const std::vector<int>& ndims) {
@@ -170,18 +169,32 @@ Type InferOuter(const Call& call, const BlockBuilder&) {
 }  // namespace
 
 static const OpRow kLinalgRows[] = {
-    {.name = "matmul", .args = "x1, x2", .attrs = "out_dtype=None",
-     .attrs_key = "relax.attrs.MatmulAttrs", .infer = InferMatmul,
-     .pattern = OpPattern::kOutEWiseFusable, .lower = LowerMatmul,
+    {.name = "matmul",
+     .args = "x1, x2",
+     .attrs = "out_dtype=None",
+     .attrs_key = "relax.attrs.MatmulAttrs",
+     .infer = InferMatmul,
+     .pattern = OpPattern::kOutEWiseFusable,
+     .lower = LowerMatmul,
      .samples = "f32[5,7] f32[7,3] | f32[2,5,7] f32[7,3] | f32[2,1,5,7] f32[3,7,2] | "
                 "f32[7] f32[7,3] | f32[5,7] f32[7]",
      .doc = "Matrix product with numpy's broadcasting of leading dimensions."},
-    {.name = "einsum", .args = "operands:tuple", .attrs = "subscripts",
-     .attrs_key = "relax.attrs.EinsumAttrs", .infer = InferEinsum,
-     .pattern = OpPattern::kOutEWiseFusable, .lower = LowerEinsum,
-     .samples = "(f32[2,3] f32[3,4]); subscripts='ij,jk->ik'", .doc = "Einstein summation."},
-    {.name = "outer", .args = "x1, x2", .infer = InferOuter, .pattern = OpPattern::kBroadcast,
-     .lower = LowerOuter, .samples = "f32[3] f32[4]", .doc = "Outer product of vectors."},
+    {.name = "einsum",
+     .args = "operands:tuple",
+     .attrs = "subscripts",
+     .attrs_key = "relax.attrs.EinsumAttrs",
+     .infer = InferEinsum,
+     .pattern = OpPattern::kOutEWiseFusable,
+     .lower = LowerEinsum,
+     .samples = "(f32[2,3] f32[3,4]); subscripts='ij,jk->ik'",
+     .doc = "Einstein summation."},
+    {.name = "outer",
+     .args = "x1, x2",
+     .infer = InferOuter,
+     .pattern = OpPattern::kBroadcast,
+     .lower = LowerOuter,
+     .samples = "f32[3] f32[4]",
+     .doc = "Outer product of vectors."},
 };
 TVM_RELAX_REGISTER_OPS(kLinalgRows)
 

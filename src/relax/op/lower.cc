@@ -49,8 +49,8 @@ PrimExpr BroadcastRead(const te::Tensor& t, const Array<Var>& i) {
 
 te::Tensor MapElements(const te::Tensor& x, const LowerArgs& a, const char* tag,
                        const std::function<PrimExpr(PrimExpr)>& f) {
-  return te::compute(
-      x.shape(), te::FCompute([&](const Array<Var>& i) { return f(x(i)); }), a.BlockName(), tag);
+  return te::compute(x.shape(), te::FCompute([&](const Array<Var>& i) { return f(x(i)); }),
+                     a.BlockName(), tag);
 }
 
 void LowerUnaryWith(LowerArgs& a, PrimExpr (*f)(PrimExpr)) {
@@ -65,23 +65,23 @@ PrimExpr ReadOperand(const LowerArgs& a, int k, const Array<Var>& i) {
 }  // namespace
 
 void LowerBinaryWith(LowerArgs& a, PrimExpr (*f)(PrimExpr, PrimExpr)) {
-  a.out = {te::compute(
-      a.OutShape(), te::FCompute([&](const Array<Var>& i) {
-        PrimExpr x = ReadOperand(a, 0, i), y = ReadOperand(a, 1, i);
-        // A truth value, or a scalar, takes the type of the other operand.
-        if (x.dtype() != y.dtype()) {
-          bool adapt_x = x.dtype().is_bool() || (!a.HasTensor(0) && a.HasTensor(1));
-          if (adapt_x) {
-            x = tvm::cast(y.dtype(), x);
-          } else {
-            y = tvm::cast(x.dtype(), y);
-          }
-        }
-        PrimExpr r = f(x, y);
-        DataType out = a.OutDtype();
-        return r.dtype() == out ? r : tvm::cast(out, r);
-      }),
-      a.BlockName(), "broadcast")};
+  a.out = {te::compute(a.OutShape(), te::FCompute([&](const Array<Var>& i) {
+                         PrimExpr x = ReadOperand(a, 0, i), y = ReadOperand(a, 1, i);
+                         // A truth value, or a scalar, takes the type of the other operand.
+                         if (x.dtype() != y.dtype()) {
+                           bool adapt_x =
+                               x.dtype().is_bool() || (!a.HasTensor(0) && a.HasTensor(1));
+                           if (adapt_x) {
+                             x = tvm::cast(y.dtype(), x);
+                           } else {
+                             y = tvm::cast(x.dtype(), y);
+                           }
+                         }
+                         PrimExpr r = f(x, y);
+                         DataType out = a.OutDtype();
+                         return r.dtype() == out ? r : tvm::cast(out, r);
+                       }),
+                       a.BlockName(), "broadcast")};
 }
 
 void LowerClip(LowerArgs& a) {
@@ -99,16 +99,14 @@ void LowerClip(LowerArgs& a) {
   PrimExpr lo = limit(1, false), hi = limit(2, true);
   TVM_FFI_CHECK(lo.defined() && hi.defined(), ValueError)
       << "relax.clip: the bounds exclude every " << dtype;
-  a.out = {MapElements(a[0], a, "elemwise", [&](PrimExpr x) {
-    return tvm::min(tvm::max(x, lo), hi);
-  })};
+  a.out = {
+      MapElements(a[0], a, "elemwise", [&](PrimExpr x) { return tvm::min(tvm::max(x, lo), hi); })};
 }
 
 void LowerFma(LowerArgs& a) {
-  a.out = {te::compute(a.OutShape(), te::FCompute([&](const Array<Var>& i) {
-                         return a[0](i) * a[1](i) + a[2](i);
-                       }),
-                       a.BlockName(), "elemwise")};
+  a.out = {te::compute(
+      a.OutShape(), te::FCompute([&](const Array<Var>& i) { return a[0](i) * a[1](i) + a[2](i); }),
+      a.BlockName(), "elemwise")};
 }
 
 void LowerAstype(LowerArgs& a) {

@@ -99,7 +99,8 @@ void LowerEinsum(LowerArgs& a) {
   }
   Array<tirx::IterVar> axes;
   for (int c = 0; c < 256; ++c) {
-    if (!extent[c].defined() || spec.output.find(static_cast<char>(c)) != std::string::npos) continue;
+    if (!extent[c].defined() || spec.output.find(static_cast<char>(c)) != std::string::npos)
+      continue;
     axes.push_back(ReduceAxis(extent[c], "k"));
     index[c] = axes.back()->var;
   }
@@ -144,8 +145,8 @@ struct ConvSpec {
 
 template <typename A>
 ConvSpec ReadSpec(const A& attrs, int dims) {
-  ConvSpec s{dims, attrs.strides, attrs.padding, attrs.dilation, {}, attrs.groups,
-             attrs.data_layout, attrs.kernel_layout, attrs.out_layout, ""};
+  ConvSpec s{dims,         attrs.strides,     attrs.padding,       attrs.dilation,   {},
+             attrs.groups, attrs.data_layout, attrs.kernel_layout, attrs.out_layout, ""};
   if constexpr (requires { attrs.output_padding; }) s.output_padding = attrs.output_padding;
   s.axes = dims == 1 ? "W" : dims == 2 ? "HW" : "DHW";
   return s;
@@ -272,34 +273,34 @@ void LowerConvTranspose(LowerArgs& a) {
   PrimExpr in_per_group = tvm::floordiv(W('I'), Int64(s.groups));
   axes.push_back(ReduceAxis(in_per_group, "ic"));
   DataType out = a.OutDtype(), acc = AccType(out);
-  a.out = {SumBlock(a, a.OutShape(), out, {{"tile_op", String("conv2d_transpose")}},
-                    [&](const Array<Var>& i) {
-    PrimExpr n = i[LayoutAxis(s.out_layout, 'N')], c = i[LayoutAxis(s.out_layout, 'C')];
-    std::vector<PrimExpr> pos, tap;
-    PrimExpr hit = const_true();
-    for (int d = 0; d < s.dims; ++d) {
-      PrimExpr o = i[LayoutAxis(s.out_layout, s.axes[d])];
-      PrimExpr k = axes[d]->var;
-      tap.push_back(k);
-      // Input position p contributes to o = p * stride - padding + k * dilation.
-      PrimExpr t = o + Int64(s.padding[d]) - k * Int64(s.dilation[d]);
-      PrimExpr stride = Int64(s.strides[d]);
-      PrimExpr p = tvm::floordiv(t, stride);
-      if (s.strides[d] != 1) hit = hit && tvm::equal(tvm::floormod(t, stride), Int64(0));
-      hit = hit && p >= Int64(0) && p < x.shape()[LayoutAxis(s.data_layout, s.axes[d])];
-      pos.push_back(p);
-    }
-    PrimExpr ic = axes[s.dims]->var, group = Int64(0), oc = c;
-    if (s.groups > 1) {
-      group = tvm::floordiv(c, W('O'));
-      oc = tvm::floormod(c, W('O'));
-    }
-    PrimExpr channel = group * in_per_group + ic;
-    PrimExpr xv = tvm::if_then_else(
-        hit, x(Place(s.data_layout, 'N', n, 'C', channel, s.axes, pos)), make_zero(x.dtype()));
-    PrimExpr wv = w(Place(s.kernel_layout, 'O', oc, 'I', channel, s.axes, tap));
-    return te::sum(tvm::cast(acc, xv) * tvm::cast(acc, wv), axes);
-  })};
+  a.out = {SumBlock(
+      a, a.OutShape(), out, {{"tile_op", String("conv2d_transpose")}}, [&](const Array<Var>& i) {
+        PrimExpr n = i[LayoutAxis(s.out_layout, 'N')], c = i[LayoutAxis(s.out_layout, 'C')];
+        std::vector<PrimExpr> pos, tap;
+        PrimExpr hit = const_true();
+        for (int d = 0; d < s.dims; ++d) {
+          PrimExpr o = i[LayoutAxis(s.out_layout, s.axes[d])];
+          PrimExpr k = axes[d]->var;
+          tap.push_back(k);
+          // Input position p contributes to o = p * stride - padding + k * dilation.
+          PrimExpr t = o + Int64(s.padding[d]) - k * Int64(s.dilation[d]);
+          PrimExpr stride = Int64(s.strides[d]);
+          PrimExpr p = tvm::floordiv(t, stride);
+          if (s.strides[d] != 1) hit = hit && tvm::equal(tvm::floormod(t, stride), Int64(0));
+          hit = hit && p >= Int64(0) && p < x.shape()[LayoutAxis(s.data_layout, s.axes[d])];
+          pos.push_back(p);
+        }
+        PrimExpr ic = axes[s.dims]->var, group = Int64(0), oc = c;
+        if (s.groups > 1) {
+          group = tvm::floordiv(c, W('O'));
+          oc = tvm::floormod(c, W('O'));
+        }
+        PrimExpr channel = group * in_per_group + ic;
+        PrimExpr xv = tvm::if_then_else(
+            hit, x(Place(s.data_layout, 'N', n, 'C', channel, s.axes, pos)), make_zero(x.dtype()));
+        PrimExpr wv = w(Place(s.kernel_layout, 'O', oc, 'I', channel, s.axes, tap));
+        return te::sum(tvm::cast(acc, xv) * tvm::cast(acc, wv), axes);
+      })};
 }
 
 }  // namespace relax

@@ -25,7 +25,8 @@ PrimExpr Wrap(const PrimExpr& index, const PrimExpr& extent) {
 PrimExpr SafeIndex(const PrimExpr& index, const PrimExpr& extent) {
   return tvm::max(tvm::min(Wrap(index, extent), extent - Int64(1)), Int64(0));
 }
-te::Tensor Inj(const LowerArgs& a, const std::function<PrimExpr(const Array<Var>&)>& f, int out = 0) {
+te::Tensor Inj(const LowerArgs& a, const std::function<PrimExpr(const Array<Var>&)>& f,
+               int out = 0) {
   return te::compute(a.OutShape(out), te::FCompute(f), a.BlockName(), "injective");
 }
 int Pos(int64_t axis, size_t n) {
@@ -112,8 +113,8 @@ void LowerSliceScatter(LowerArgs& a) {
   a.out = {Inj(a, [&](const Array<Var>& i) {
     PrimExpr t = i[axis] - start;
     PrimExpr k = tvm::floordiv(t, step);
-    PrimExpr hit = t >= Int64(0) && tvm::equal(tvm::floormod(t, step), Int64(0)) &&
-                   k < src.shape()[axis];
+    PrimExpr hit =
+        t >= Int64(0) && tvm::equal(tvm::floormod(t, step), Int64(0)) && k < src.shape()[axis];
     Array<PrimExpr> at(i.begin(), i.end());
     at.Set(axis, k);
     return tvm::if_then_else(hit, src(at), x(i));
@@ -156,9 +157,9 @@ PrimExpr Reduce(const String& how, const PrimExpr& old, const PrimExpr& update) 
 }
 
 /// out = x, then for every update position: out[at] (+)= update, where `at` is inside.
-void Scatter(LowerArgs& a, const Array<te::Tensor>& inputs, const Array<PrimExpr>& update_shape,
-             const std::function<Stmt(const Array<Buffer>&, const Buffer&,
-                                      const Array<PrimExpr>&)>& store) {
+void Scatter(
+    LowerArgs& a, const Array<te::Tensor>& inputs, const Array<PrimExpr>& update_shape,
+    const std::function<Stmt(const Array<Buffer>&, const Buffer&, const Array<PrimExpr>&)>& store) {
   Array<Buffer> in;
   for (const te::Tensor& t : inputs) in.push_back(tirx::decl_buffer(t.shape(), t.dtype(), "in"));
   Buffer out = tirx::decl_buffer(a.OutShape(), a.OutDtype(), "out");
@@ -167,9 +168,9 @@ void Scatter(LowerArgs& a, const Array<te::Tensor>& inputs, const Array<PrimExpr
   Stmt first = copy.Wrap(tirx::BufferStore(out, tirx::BufferLoad(in[0], ci), ci));
   Array<PrimExpr> ui = update.Over(update_shape, "u");
   Stmt second = update.Wrap(store(in, out, ui));
-  a.out = {te::ExternOp(a.BlockName(), "scatter", {}, inputs, in, {out},
-                        tirx::SeqStmt({first, second}))
-               .output(0)};
+  a.out = {
+      te::ExternOp(a.BlockName(), "scatter", {}, inputs, in, {out}, tirx::SeqStmt({first, second}))
+          .output(0)};
 }
 
 }  // namespace
@@ -274,9 +275,15 @@ struct ResizeSpec {
 };
 template <typename A>
 ResizeSpec ReadResize(const A& t, const char* axes) {
-  return {t.layout,      t.method,          t.coordinate_transformation_mode,
-          t.rounding_method, t.cubic_alpha, t.extrapolation_value,
-          t.cubic_exclude != 0, t.roi,      axes};
+  return {t.layout,
+          t.method,
+          t.coordinate_transformation_mode,
+          t.rounding_method,
+          t.cubic_alpha,
+          t.extrapolation_value,
+          t.cubic_exclude != 0,
+          t.roi,
+          axes};
 }
 
 const DataType kF32 = DataType::Float(32);
@@ -287,8 +294,8 @@ PrimExpr SourcePosition(const ResizeSpec& s, const ResizeAxis& ax, const PrimExp
   PrimExpr x = tvm::cast(kF32, o);
   PrimExpr in = tvm::cast(kF32, ax.in), out = tvm::cast(kF32, ax.out);
   auto iv = AsInt(ax.in), ov = AsInt(ax.out);
-  PrimExpr scale = iv && ov ? F(static_cast<double>(*iv) / static_cast<double>(*ov))
-                            : tvm::div(in, out);
+  PrimExpr scale =
+      iv && ov ? F(static_cast<double>(*iv) / static_cast<double>(*ov)) : tvm::div(in, out);
   const String& m = s.mode;
   if (m == "asymmetric") return scale * x;
   if (m == "align_corners") {
@@ -346,9 +353,9 @@ Taps CubicTaps(const ResizeSpec& s, const ResizeAxis& ax, const PrimExpr& x) {
   PrimExpr base = tvm::floor(x), f = x - base;
   double al = s.cubic_alpha;
   PrimExpr f2 = f * f, f3 = f2 * f;
-  std::vector<PrimExpr> w{
-      F(al) * (f3 - F(2) * f2 + f), F(al + 2) * f3 - F(al + 3) * f2 + F(1),
-      F(0) - F(al + 2) * f3 + F(2 * al + 3) * f2 - F(al) * f, F(0) - F(al) * f3 + F(al) * f2};
+  std::vector<PrimExpr> w{F(al) * (f3 - F(2) * f2 + f), F(al + 2) * f3 - F(al + 3) * f2 + F(1),
+                          F(0) - F(al + 2) * f3 + F(2 * al + 3) * f2 - F(al) * f,
+                          F(0) - F(al) * f3 + F(al) * f2};
   Taps t;
   PrimExpr total = F(0);
   PrimExpr b = tvm::cast(kI64, base);
@@ -436,8 +443,8 @@ void LowerGridSample(LowerArgs& a) {
   PrimExpr ih = x.shape()[2], iw = x.shape()[3];
   auto position = [&](const PrimExpr& v, const PrimExpr& n) {
     PrimExpr e = tvm::cast(kF32, n);
-    PrimExpr p = s.align_corners ? (v + F(1)) * F(0.5) * (e - F(1))
-                                 : ((v + F(1)) * e - F(1)) * F(0.5);
+    PrimExpr p =
+        s.align_corners ? (v + F(1)) * F(0.5) * (e - F(1)) : ((v + F(1)) * e - F(1)) * F(0.5);
     if (s.padding_mode == "border") return tvm::max(tvm::min(p, e - F(1)), F(0));
     if (s.padding_mode == "reflection") {
       PrimExpr low = s.align_corners ? F(0) : F(-0.5);

@@ -59,9 +59,8 @@ void Trilu(LowerArgs& a, bool lower) {
 }  // namespace
 
 void LowerFull(LowerArgs& a) {
-  a.out = {Compute(a, [&](const Array<Var>&) {
-    return tvm::cast(a.OutDtype(), a[1](Array<PrimExpr>()));
-  })};
+  a.out = {Compute(
+      a, [&](const Array<Var>&) { return tvm::cast(a.OutDtype(), a[1](Array<PrimExpr>())); })};
 }
 void LowerFullLike(LowerArgs& a) { LowerFull(a); }
 void LowerOnes(LowerArgs& a) { Fill(a, 1); }
@@ -164,7 +163,8 @@ void LowerShapeToTensor(LowerArgs& a) {
   a.out = {Compute(a, [&](const Array<Var>& i) {
     PrimExpr value = Int64(0);
     for (size_t d = dims.size(); d-- > 0;) {
-      value = tvm::select(tvm::equal(PrimExpr(i[0]), Int64(static_cast<int64_t>(d))), dims[d], value);
+      value =
+          tvm::select(tvm::equal(PrimExpr(i[0]), Int64(static_cast<int64_t>(d))), dims[d], value);
     }
     return value;
   })};
@@ -234,9 +234,10 @@ void LowerConcat(LowerArgs& a) {
       Array<PrimExpr> at = AsExprs(i);
       at.Set(axis, i[axis] - begins[k]);
       PrimExpr v = parts[k](at);
-      value = value.defined()
-                  ? tvm::if_then_else(PrimExpr(i[axis]) < begins[k] + parts[k].shape()[axis], v, value)
-                  : v;
+      value =
+          value.defined()
+              ? tvm::if_then_else(PrimExpr(i[axis]) < begins[k] + parts[k].shape()[axis], v, value)
+              : v;
     }
     return value.defined() ? value : make_zero(a.OutDtype());
   })};
@@ -250,13 +251,14 @@ void LowerSplit(LowerArgs& a) {
   PrimExpr begin = Int64(0);
   for (size_t k = 0; k < tuple->fields.size(); ++k) {
     PrimExpr from = begin;
-    a.out.push_back(Compute(a,
-                            [&](const Array<Var>& i) {
-                              Array<PrimExpr> at = AsExprs(i);
-                              at.Set(axis, i[axis] + from);
-                              return x(at);
-                            },
-                            static_cast<int>(k)));
+    a.out.push_back(Compute(
+        a,
+        [&](const Array<Var>& i) {
+          Array<PrimExpr> at = AsExprs(i);
+          at.Set(axis, i[axis] + from);
+          return x(at);
+        },
+        static_cast<int>(k)));
     begin = begin + a.OutShape(static_cast<int>(k))[axis];
   }
 }
@@ -271,7 +273,8 @@ void LowerStack(LowerArgs& a) {
     }
     PrimExpr value = parts.back()(at);
     for (size_t k = parts.size() - 1; k-- > 0;) {
-      value = tvm::if_then_else(PrimExpr(i[axis]) < Int64(static_cast<int64_t>(k) + 1), parts[k](at), value);
+      value = tvm::if_then_else(PrimExpr(i[axis]) < Int64(static_cast<int64_t>(k) + 1),
+                                parts[k](at), value);
     }
     return value;
   })};
@@ -296,8 +299,7 @@ void LowerTile(LowerArgs& a) {
   a.out = {te::compute(a.OutShape(), te::FCompute([&](const Array<Var>& i) {
                          Array<PrimExpr> at;
                          for (size_t d = 0; d < n; ++d) {
-                           at.push_back(
-                               tvm::floormod(i[i.size() - n + d], a[0].shape()[d]));
+                           at.push_back(tvm::floormod(i[i.size() - n + d], a[0].shape()[d]));
                          }
                          return a[0](at);
                        }),

@@ -90,11 +90,10 @@ te::Tensor Normalise(LowerArgs& a, const te::Tensor& x, const std::vector<int>& 
   DataType w = Wide(x.dtype());
   Dropper drop(x.shape(), axes);
   PrimExpr inv = Reciprocal(drop.count, w);
-  te::Tensor sum = drop.Run("sum", false, [&](const Array<PrimExpr>& at) {
-    return tvm::cast(w, x(at));
-  });
-  te::Tensor mean = Ewise(drop.out_shape, "mean",
-                          [&](const Array<Var>& i) { return sum(i) * inv; });
+  te::Tensor sum =
+      drop.Run("sum", false, [&](const Array<PrimExpr>& at) { return tvm::cast(w, x(at)); });
+  te::Tensor mean =
+      Ewise(drop.out_shape, "mean", [&](const Array<Var>& i) { return sum(i) * inv; });
   te::Tensor sq = drop.Run("sum_sq", false, [&](const Array<PrimExpr>& at) {
     PrimExpr d = tvm::cast(w, x(at)) - mean(drop.Kept(at));
     return d * d;
@@ -205,9 +204,8 @@ void LowerBatchNorm(LowerArgs& a) {
     }
     Dropper drop(x.shape(), axes);
     PrimExpr inv = Reciprocal(drop.count, w);
-    te::Tensor sum = drop.Run("sum", false, [&](const Array<PrimExpr>& at) {
-      return tvm::cast(w, x(at));
-    });
+    te::Tensor sum =
+        drop.Run("sum", false, [&](const Array<PrimExpr>& at) { return tvm::cast(w, x(at)); });
     mean = Ewise(drop.out_shape, "mean", [&](const Array<Var>& i) { return sum(i) * inv; });
     te::Tensor m = mean;
     te::Tensor sq = drop.Run("sum_sq", false, [&](const Array<PrimExpr>& at) {
@@ -315,10 +313,10 @@ void LowerGroupNorm(LowerArgs& a) {
   DataType w = Wide(x.dtype());
   Dropper drop(split, axes);
   PrimExpr inv = Reciprocal(drop.count, w);
-  te::Tensor sum = drop.Run("sum", false, [&](const Array<PrimExpr>& at) {
-    return tvm::cast(w, x(join(at)));
-  });
-  te::Tensor mean = Ewise(drop.out_shape, "mean", [&](const Array<Var>& i) { return sum(i) * inv; });
+  te::Tensor sum =
+      drop.Run("sum", false, [&](const Array<PrimExpr>& at) { return tvm::cast(w, x(join(at))); });
+  te::Tensor mean =
+      Ewise(drop.out_shape, "mean", [&](const Array<Var>& i) { return sum(i) * inv; });
   te::Tensor sq = drop.Run("sum_sq", false, [&](const Array<PrimExpr>& at) {
     PrimExpr d = tvm::cast(w, x(join(at))) - mean(drop.Kept(at));
     return d * d;
@@ -354,13 +352,12 @@ void LowerAttention(LowerArgs& a) {
     if (auto n = AsInt(d)) scale = make_const(w, 1.0 / std::sqrt(static_cast<double>(*n)));
   }
   auto kd = Axis(d);
-  te::Tensor dot = te::compute(
-      {b, h, sq, sk}, te::FCompute([&](const Array<Var>& i) {
-        PrimExpr x = q(Array<PrimExpr>{i[0], i[2], i[1], kd->var});
-        PrimExpr y = k(Array<PrimExpr>{i[0], i[3], i[1], kd->var});
-        return te::sum(tvm::cast(w, x) * tvm::cast(w, y), {kd});
-      }),
-      "qk", "contraction");
+  te::Tensor dot = te::compute({b, h, sq, sk}, te::FCompute([&](const Array<Var>& i) {
+                                 PrimExpr x = q(Array<PrimExpr>{i[0], i[2], i[1], kd->var});
+                                 PrimExpr y = k(Array<PrimExpr>{i[0], i[3], i[1], kd->var});
+                                 return te::sum(tvm::cast(w, x) * tvm::cast(w, y), {kd});
+                               }),
+                               "qk", "contraction");
   bool has_bias = a.size() > 3;
   te::Tensor score = Ewise(dot.shape(), "score", [&](const Array<Var>& i) {
     PrimExpr s = dot(i) * scale;
@@ -379,13 +376,12 @@ void LowerAttention(LowerArgs& a) {
   });
   te::Tensor p = SoftmaxOf(score, 3, "probability");
   auto ks = Axis(sk);
-  te::Tensor out = te::compute(
-      a.OutShape(), te::FCompute([&](const Array<Var>& i) {
-        PrimExpr x = p(Array<PrimExpr>{i[0], i[2], i[1], ks->var});
-        PrimExpr y = v(Array<PrimExpr>{i[0], ks->var, i[2], i[3]});
-        return te::sum(x * tvm::cast(w, y), {ks});
-      }),
-      "attention", "contraction");
+  te::Tensor out = te::compute(a.OutShape(), te::FCompute([&](const Array<Var>& i) {
+                                 PrimExpr x = p(Array<PrimExpr>{i[0], i[2], i[1], ks->var});
+                                 PrimExpr y = v(Array<PrimExpr>{i[0], ks->var, i[2], i[3]});
+                                 return te::sum(x * tvm::cast(w, y), {ks});
+                               }),
+                               "attention", "contraction");
   DataType t = a.OutDtype();
   if (t != w) {
     te::Tensor wide = out;
@@ -402,10 +398,10 @@ void LowerCrossEntropy(LowerArgs& a) {
     axes.push_back(Axis(d));
     at.push_back(PrimExpr(axes.back()->var));
   }
-  te::Tensor sum = te::compute(Array<PrimExpr>(), te::FCompute([&](const Array<Var>&) {
-                                 return te::sum(p(at) * y(at), axes);
-                               }),
-                               "sum", "comm_reduce");
+  te::Tensor sum =
+      te::compute(Array<PrimExpr>(),
+                  te::FCompute([&](const Array<Var>&) { return te::sum(p(at) * y(at), axes); }),
+                  "sum", "comm_reduce");
   DataType t = a.OutDtype();
   PrimExpr batch = p.ndim() > 1 ? tvm::cast(t, p.shape()[0]) : make_const(t, 1);
   a.out = {Ewise(Array<PrimExpr>(), "cross_entropy", [&](const Array<Var>&) {
@@ -434,45 +430,48 @@ void LowerLSTM(LowerArgs& a) {
   PrimExpr G = H * Int64(4);
   const String& direction = a.Attrs<LSTMAttrs>().direction;
   auto kin = Axis(x.shape()[2]);
-  te::Tensor gates_in = te::compute(
-      {T, D, B, G}, te::FCompute([&](const Array<Var>& i) {
-        return te::sum(x(Array<PrimExpr>{i[0], i[2], kin->var}) *
-                           wt(Array<PrimExpr>{i[1], i[3], kin->var}),
-                       {kin});
-      }),
-      "lstm_input", "contraction");
+  te::Tensor gates_in = te::compute({T, D, B, G}, te::FCompute([&](const Array<Var>& i) {
+                                      return te::sum(x(Array<PrimExpr>{i[0], i[2], kin->var}) *
+                                                         wt(Array<PrimExpr>{i[1], i[3], kin->var}),
+                                                     {kin});
+                                    }),
+                                    "lstm_input", "contraction");
   tirx::Buffer gi = tirx::decl_buffer(gates_in.shape(), t, "gates_in");
-  tirx::Buffer rb = tirx::decl_buffer(r.shape(), t, "r"), bb = tirx::decl_buffer(bias.shape(), t, "b");
-  tirx::Buffer h0b = tirx::decl_buffer(h0.shape(), t, "h0"), c0b = tirx::decl_buffer(c0.shape(), t, "c0");
+  tirx::Buffer rb = tirx::decl_buffer(r.shape(), t, "r"),
+               bb = tirx::decl_buffer(bias.shape(), t, "b");
+  tirx::Buffer h0b = tirx::decl_buffer(h0.shape(), t, "h0"),
+               c0b = tirx::decl_buffer(c0.shape(), t, "c0");
   tirx::Buffer y = tirx::decl_buffer({T, D, B, H}, t, "y");
   tirx::Buffer h = tirx::decl_buffer({D, B, H}, t, "h"), c = tirx::decl_buffer({D, B, H}, t, "c");
   tirx::Buffer g = tirx::decl_buffer({B, G}, t, "g");
   DataType i64 = DataType::Int(64);
   auto loop_var = [&](const char* name) { return Var(name, i64); };
-  Var d = loop_var("d"), s = loop_var("s"), b = loop_var("bi"), j = loop_var("j"), k = loop_var("k");
+  Var d = loop_var("d"), s = loop_var("s"), b = loop_var("bi"), j = loop_var("j"),
+      k = loop_var("k");
   Var d2 = loop_var("d2"), b2 = loop_var("b2"), j2 = loop_var("j2");
   Var b3 = loop_var("b3"), j3 = loop_var("j3");
-  tirx::Stmt init = Nest({{d2, D}, {b2, B}, {j2, H}},
-                         tirx::SeqStmt({tirx::BufferStore(h, Load(h0b, {d2, b2, j2}), {d2, b2, j2}),
-                                        tirx::BufferStore(c, Load(c0b, {d2, b2, j2}), {d2, b2, j2})}));
+  tirx::Stmt init =
+      Nest({{d2, D}, {b2, B}, {j2, H}},
+           tirx::SeqStmt({tirx::BufferStore(h, Load(h0b, {d2, b2, j2}), {d2, b2, j2}),
+                          tirx::BufferStore(c, Load(c0b, {d2, b2, j2}), {d2, b2, j2})}));
   // A reverse direction walks time backwards.
-  PrimExpr backward = direction == "reverse" ? const_true()
+  PrimExpr backward = direction == "reverse"         ? const_true()
                       : direction == "bidirectional" ? tvm::equal(d, Int64(1))
                                                      : const_false();
   PrimExpr time = tvm::select(backward, T - Int64(1) - s, PrimExpr(s));
   tirx::Stmt start = tirx::BufferStore(
       g, Load(gi, {time, d, b, j}) + Load(bb, {d, j}) + Load(bb, {d, G + j}), {b, j});
-  tirx::Stmt accumulate = tirx::BufferStore(
-      g, Load(g, {b, j}) + Load(h, {d, b, k}) * Load(rb, {d, j, k}), {b, j});
+  tirx::Stmt accumulate =
+      tirx::BufferStore(g, Load(g, {b, j}) + Load(h, {d, b, k}) * Load(rb, {d, j, k}), {b, j});
   tirx::Stmt gates = Nest({{b, B}, {j, G}}, tirx::SeqStmt({start, Nest({{k, H}}, accumulate)}));
   auto gate = [&](int n) { return Load(g, {b3, H * Int64(n) + j3}); };
   PrimExpr in = tvm::sigmoid(gate(0)), out = tvm::sigmoid(gate(1)), forget = tvm::sigmoid(gate(2));
   PrimExpr cell = forget * Load(c, {d, b3, j3}) + in * tvm::tanh(gate(3));
-  tirx::Stmt update = Nest(
-      {{b3, B}, {j3, H}},
-      tirx::SeqStmt({tirx::BufferStore(c, cell, {d, b3, j3}),
-                     tirx::BufferStore(h, out * tvm::tanh(Load(c, {d, b3, j3})), {d, b3, j3}),
-                     tirx::BufferStore(y, Load(h, {d, b3, j3}), {time, d, b3, j3})}));
+  tirx::Stmt update =
+      Nest({{b3, B}, {j3, H}},
+           tirx::SeqStmt({tirx::BufferStore(c, cell, {d, b3, j3}),
+                          tirx::BufferStore(h, out * tvm::tanh(Load(c, {d, b3, j3})), {d, b3, j3}),
+                          tirx::BufferStore(y, Load(h, {d, b3, j3}), {time, d, b3, j3})}));
   tirx::Stmt body = tirx::SeqStmt({init, Nest({{d, D}, {s, T}}, tirx::SeqStmt({gates, update}))});
   body = tirx::SeqStmt({tirx::AllocBuffer(g), body});
   te::ExternOp op("lstm", "recurrence", {}, {gates_in, r, bias, h0, c0}, {gi, rb, bb, h0b, c0b},

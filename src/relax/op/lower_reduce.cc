@@ -188,16 +188,16 @@ void ArgReduce(LowerArgs& a, bool max) {
                                       : (max ? min_value(t) : max_value(t));
     return {max_value(i64), worst};
   };
-  Array<te::Tensor> both = te::compute(
-      a.OutShape(), te::FBatchCompute([&](const Array<Var>& i) {
-        Array<PrimExpr> at = p.At(i);
-        PrimExpr pos = Int64(0);
-        for (size_t d = 0; d < at.size(); ++d) {
-          if (p.reduced[d]) pos = pos * x.shape()[d] + at[d];
-        }
-        return te::comm_reduce(combine, identity, {pos, x(at)}, p.axes);
-      }),
-      a.BlockName(), "comm_reduce_idx");
+  Array<te::Tensor> both =
+      te::compute(a.OutShape(), te::FBatchCompute([&](const Array<Var>& i) {
+                    Array<PrimExpr> at = p.At(i);
+                    PrimExpr pos = Int64(0);
+                    for (size_t d = 0; d < at.size(); ++d) {
+                      if (p.reduced[d]) pos = pos * x.shape()[d] + at[d];
+                    }
+                    return te::comm_reduce(combine, identity, {pos, x(at)}, p.axes);
+                  }),
+                  a.BlockName(), "comm_reduce_idx");
   a.out = {both[0]};
 }
 
@@ -211,8 +211,9 @@ struct PoolSpec {
 };
 template <typename A>
 PoolSpec ReadPool(const A& t, int dims) {
-  return {dims,     t.pool_size, t.strides,    t.padding,  t.dilation, t.count_include_pad,
-          t.layout, t.out_layout, dims == 1 ? "W" : dims == 2 ? "HW" : "DHW"};
+  return {dims,      t.pool_size,  t.strides,
+          t.padding, t.dilation,   t.count_include_pad,
+          t.layout,  t.out_layout, dims == 1 ? "W" : dims == 2 ? "HW" : "DHW"};
 }
 PoolSpec PoolOf(const LowerArgs& a) {
   const BaseAttrsNode* n = a.call->attrs.get();
@@ -241,9 +242,9 @@ te::Tensor PoolBlock(const LowerArgs& a, const PoolSpec& s, bool max, DataType a
   for (int d = 0; d < s.dims; ++d) {
     axes.push_back(te::reduce_axis(Range::FromMinExtent(Int64(0), Int64(s.pool[d])), "k"));
   }
-  PrimExpr neutral = max ? (acc.is_any_float() ? PrimExpr(FloatImm(acc, -INFINITY))
-                                               : min_value(acc))
-                         : make_zero(acc);
+  PrimExpr neutral =
+      max ? (acc.is_any_float() ? PrimExpr(FloatImm(acc, -INFINITY)) : min_value(acc))
+          : make_zero(acc);
   return te::compute(
       a.OutShape(), te::FCompute([&](const Array<Var>& i) {
         std::vector<PrimExpr> at(i.size());
@@ -259,9 +260,9 @@ te::Tensor PoolBlock(const LowerArgs& a, const PoolSpec& s, bool max, DataType a
           if (s.padding[d] != 0) inside = inside && p >= Int64(0);
           // The last window may reach past the end (end padding, ceil mode).
           auto extent = AsInt(n), out = AsInt(a.OutShape()[LayoutAxis(s.out_layout, s.axes[d])]);
-          bool fits = extent && out &&
-                      (*out - 1) * s.strides[d] - s.padding[d] + (s.pool[d] - 1) * s.dilation[d] <
-                          *extent;
+          bool fits =
+              extent && out &&
+              (*out - 1) * s.strides[d] - s.padding[d] + (s.pool[d] - 1) * s.dilation[d] < *extent;
           if (!fits) inside = inside && p < n;
           at[in_axis] = p;
         }
@@ -288,8 +289,8 @@ void LowerAvgPool(LowerArgs& a) {
         PrimExpr count = Int64(1);
         for (int d = 0; d < s.dims; ++d) {
           PrimExpr n = a[0].shape()[LayoutAxis(s.layout, s.axes[d])];
-          PrimExpr begin = i[LayoutAxis(s.out_layout, s.axes[d])] * Int64(s.strides[d]) -
-                           Int64(s.padding[d]);
+          PrimExpr begin =
+              i[LayoutAxis(s.out_layout, s.axes[d])] * Int64(s.strides[d]) - Int64(s.padding[d]);
           auto extent = AsInt(n), o = AsInt(a.OutShape()[LayoutAxis(s.out_layout, s.axes[d])]);
           PrimExpr hi = n, lo = Int64(0);
           if (s.include_pad) {
@@ -307,8 +308,8 @@ void LowerAvgPool(LowerArgs& a) {
             // Taps begin + j * dilation within [lo, hi).
             PrimExpr dil = Int64(s.dilation[d]);
             PrimExpr first = tvm::max(Int64(0), tvm::floordiv(lo - begin + dil - Int64(1), dil));
-            PrimExpr last = tvm::min(Int64(s.pool[d]),
-                                     tvm::floordiv(hi - begin + dil - Int64(1), dil));
+            PrimExpr last =
+                tvm::min(Int64(s.pool[d]), tvm::floordiv(hi - begin + dil - Int64(1), dil));
             count = count * tvm::max(last - first, Int64(1));
           }
         }
@@ -425,8 +426,9 @@ void ScanWith(LowerArgs& a, bool product) {
   Array<PrimExpr> shape = a.OutShape();
   bool flat = !attrs.axis.has_value();
   int n = static_cast<int>(shape.size());
-  int axis = flat ? 0 : static_cast<int>(attrs.axis.value() < 0 ? attrs.axis.value() + n
-                                                                : attrs.axis.value());
+  int axis =
+      flat ? 0
+           : static_cast<int>(attrs.axis.value() < 0 ? attrs.axis.value() + n : attrs.axis.value());
   if (flat && x.ndim() != 1) {
     Array<PrimExpr> from = x.shape();
     te::Tensor src = x;
@@ -457,8 +459,8 @@ void ScanWith(LowerArgs& a, bool product) {
   PrimExpr start = attrs.exclusive ? make_const(t, product ? 1 : 0) : read(at);
   PrimExpr item = attrs.exclusive ? read(before) : read(at);
   PrimExpr next = product ? previous * item : previous + item;
-  tirx::Stmt body = tirx::BufferStore(
-      out, tvm::if_then_else(tvm::equal(vars[axis], Int64(0)), start, next), at);
+  tirx::Stmt body =
+      tirx::BufferStore(out, tvm::if_then_else(tvm::equal(vars[axis], Int64(0)), start, next), at);
   // The scanned dimension runs outside of the ones after it, so that these stay vectorisable.
   for (int d = n; d-- > 0;) {
     body = tirx::For(vars[d], Int64(0), shape[d], tirx::ForKind::kSerial, body);
@@ -523,8 +525,8 @@ void LowerCumprod(LowerArgs& a) { ScanWith(a, true); }
 void LowerSort(LowerArgs& a) {
   const auto& attrs = a.Attrs<SortAttrs>();
   int axis = PositiveAxis(attrs.axis, a[0]);
-  te::Tensor order = TakeByRank(RankOf(a[0], axis, attrs.descending), axis, a[0].shape(),
-                                DataType::Int(64));
+  te::Tensor order =
+      TakeByRank(RankOf(a[0], axis, attrs.descending), axis, a[0].shape(), DataType::Int(64));
   a.out = {GatherAxis(a[0], order, axis)};
 }
 void LowerArgsort(LowerArgs& a) {
@@ -535,7 +537,8 @@ void LowerArgsort(LowerArgs& a) {
 void LowerTopK(LowerArgs& a) {
   const auto& attrs = a.Attrs<TopKAttrs>();
   int axis = PositiveAxis(attrs.axis, a[0]);
-  te::Tensor order = TakeByRank(RankOf(a[0], axis, attrs.largest), axis, a.OutShape(0), attrs.dtype);
+  te::Tensor order =
+      TakeByRank(RankOf(a[0], axis, attrs.largest), axis, a.OutShape(0), attrs.dtype);
   if (attrs.ret_type == "indices") {
     a.out = {order};
   } else if (attrs.ret_type == "values") {

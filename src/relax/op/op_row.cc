@@ -2,13 +2,12 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// \file
 /// \brief Registry of operator rows; calls made from operands and attribute values.
-#include <tvm/relax/op_row.h>
-
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/accessor.h>
 #include <tvm/ffi/reflection/registry.h>
 #include <tvm/ir/attrs.h>
 #include <tvm/relax/analysis.h>
+#include <tvm/relax/op_row.h>
 
 #include <algorithm>
 #include <string>
@@ -62,9 +61,9 @@ void CheckArity(const OpEntry& e, size_t given) {
   size_t least = e.signature.num_required_args;
   if (given >= least && given <= most) return;
   TVM_FFI_THROW(ValueError) << "Operator " << e.op->name << " expects "
-                            << (least == most ? std::to_string(most)
-                                              : std::to_string(least) + " to " +
-                                                    std::to_string(most))
+                            << (least == most
+                                    ? std::to_string(most)
+                                    : std::to_string(least) + " to " + std::to_string(most))
                             << " arguments, but was called with " << given << " arguments";
 }
 
@@ -118,8 +117,7 @@ Expr Finish(const OpEntry& e, Array<Expr> args, Attrs attrs) {
 
 [[noreturn]] void BadOperand(const OpEntry& e, const ArgSpec& spec, const ffi::AnyView& value) {
   TVM_FFI_THROW(TypeError) << "Operator " << e.op->name << " expects argument " << spec.name
-                           << " to be a " << spec.KindName() << ", but got "
-                           << value.GetTypeKey();
+                           << " to be a " << spec.KindName() << ", but got " << value.GetTypeKey();
 }
 
 PrimExpr Int64Dim(const ffi::AnyView& v) {
@@ -331,8 +329,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
              for (const OpRow* r : AllOpRows()) {
                rows.push_back({String(r->name), String(r->args), String(r->attrs),
                                String(r->attrs_key == nullptr ? "" : r->attrs_key),
-                               static_cast<int64_t>(r->pattern), String(r->doc),
-                               String(r->samples), r->lower != nullptr});
+                               static_cast<int64_t>(r->pattern), String(r->doc), String(r->samples),
+                               r->lower != nullptr});
              }
              return rows;
            })

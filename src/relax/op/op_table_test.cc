@@ -102,17 +102,14 @@ std::vector<int64_t> Shape(const Type& ty) {
 TEST(Inference, BroadcastingAndItsErrors) {
   EXPECT_EQ(Shape(Infer(MakeOp("add", {TensorVar("x", {2, 1, 3}), TensorVar("y", {4, 1})}))),
             (std::vector<int64_t>{2, 4, 3}));
-  EXPECT_EQ(KindOfError([] {
-              Infer(MakeOp("add", {TensorVar("x", {2, 3}), TensorVar("y", {2, 4})}));
-            }),
-            "ValueError");
+  EXPECT_EQ(
+      KindOfError([] { Infer(MakeOp("add", {TensorVar("x", {2, 3}), TensorVar("y", {2, 4})})); }),
+      "ValueError");
   EXPECT_EQ(KindOfError([] {
               Infer(MakeOp("add", {TensorVar("x", {2}), TensorVar("y", {2}, DataType::Int(32))}));
             }),
             "TypeError");
-  EXPECT_EQ(KindOfError([] {
-              Infer(MakeOp("exp", {TensorVar("x", {2}, DataType::Int(32))}));
-            }),
+  EXPECT_EQ(KindOfError([] { Infer(MakeOp("exp", {TensorVar("x", {2}, DataType::Int(32))})); }),
             "TypeError");
   EXPECT_EQ(KindOfError([] { MakeOp("exp", {}); }), "ValueError");
 }
@@ -133,9 +130,8 @@ TEST(Inference, SymbolicDimensions) {
 TEST(Inference, ReshapeResolvesPlaceholders) {
   Expr r = MakeOp("reshape", {TensorVar("x", {2, 3, 4}), ShapeExpr({Int64(0), Int64(-1)})});
   EXPECT_EQ(Shape(Infer(r)), (std::vector<int64_t>{2, 12}));
-  EXPECT_EQ(KindOfError([] {
-              Infer(MakeOp("reshape", {TensorVar("x", {2, 3}), ShapeExpr({Int64(7)})}));
-            }),
+  EXPECT_EQ(KindOfError(
+                [] { Infer(MakeOp("reshape", {TensorVar("x", {2, 3}), ShapeExpr({Int64(7)})})); }),
             "ValueError");
 }
 
@@ -152,11 +148,11 @@ TEST(Inference, ConvolutionShapes) {
   Expr c = MakeOp("nn.conv2d", {TensorVar("x", {1, 3, 224, 224}), TensorVar("w", {64, 3, 7, 7})},
                   {{"strides", Ints{2}}, {"padding", Ints{3}}});
   EXPECT_EQ(Shape(Infer(c)), (std::vector<int64_t>{1, 64, 112, 112}));
-  EXPECT_EQ(KindOfError([] {
-              Infer(MakeOp("nn.conv2d",
-                           {TensorVar("x", {1, 4, 8, 8}), TensorVar("w", {6, 3, 3, 3})}));
-            }),
-            "ValueError");
+  EXPECT_EQ(
+      KindOfError([] {
+        Infer(MakeOp("nn.conv2d", {TensorVar("x", {1, 4, 8, 8}), TensorVar("w", {6, 3, 3, 3})}));
+      }),
+      "ValueError");
 }
 
 }  // namespace

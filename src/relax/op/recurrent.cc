@@ -61,7 +61,8 @@ void LowerLSTMSteps(LowerArgs& a) {
   };
   tirx::Buffer gb = buffer(gates.shape(), "gates"), rb = buffer(rec.shape(), "rec");
   tirx::Buffer h0b = buffer(h0.shape(), "h0"), c0b = buffer(c0.shape(), "c0");
-  tirx::Buffer y = buffer({T, D, B, H}, "y"), h = buffer({D, B, H}, "h"), c = buffer({D, B, H}, "c");
+  tirx::Buffer y = buffer({T, D, B, H}, "y"), h = buffer({D, B, H}, "h"),
+               c = buffer({D, B, H}, "c");
   tirx::Buffer g = buffer({G}, "g");
   auto load = [](const tirx::Buffer& b, Array<PrimExpr> at) -> PrimExpr {
     return tirx::BufferLoad(b, at);
@@ -71,10 +72,12 @@ void LowerLSTMSteps(LowerArgs& a) {
   };
   Var d("d", i64), s("s", i64), b("bi", i64), k("k", i64), b2("bj", i64), d2("dj", i64);
 
-  tirx::Stmt init = loop(d2, D, loop(b2, B, VectorOver(H, "j", [&](PrimExpr j) -> tirx::Stmt {
-    return tirx::SeqStmt({tirx::BufferStore(h, load(h0b, {d2, b2, j}), {d2, b2, j}),
-                          tirx::BufferStore(c, load(c0b, {d2, b2, j}), {d2, b2, j})});
-  })));
+  tirx::Stmt init =
+      loop(d2, D,
+           loop(b2, B, VectorOver(H, "j", [&](PrimExpr j) -> tirx::Stmt {
+                  return tirx::SeqStmt({tirx::BufferStore(h, load(h0b, {d2, b2, j}), {d2, b2, j}),
+                                        tirx::BufferStore(c, load(c0b, {d2, b2, j}), {d2, b2, j})});
+                })));
   PrimExpr backward = direction == "reverse"         ? const_true()
                       : direction == "bidirectional" ? tvm::equal(PrimExpr(d), Int64(1))
                                                      : const_false();
@@ -83,12 +86,13 @@ void LowerLSTMSteps(LowerArgs& a) {
     return tirx::BufferStore(g, load(gb, {time, b, d, j}), {j});
   });
   tirx::Stmt product = loop(k, H, VectorOver(G, "q", [&](PrimExpr j) -> tirx::Stmt {
-    return tirx::BufferStore(g, load(g, {j}) + load(h, {d, b, k}) * load(rb, {d, k, j}), {j});
-  }));
+                              return tirx::BufferStore(
+                                  g, load(g, {j}) + load(h, {d, b, k}) * load(rb, {d, k, j}), {j});
+                            }));
   tirx::Stmt update = VectorOver(H, "u", [&](PrimExpr j) -> tirx::Stmt {
     auto gate = [&](int n) { return load(g, {H * Int64(n) + j}); };
-    PrimExpr cell = tvm::sigmoid(gate(2)) * load(c, {d, b, j}) +
-                    tvm::sigmoid(gate(0)) * tvm::tanh(gate(3));
+    PrimExpr cell =
+        tvm::sigmoid(gate(2)) * load(c, {d, b, j}) + tvm::sigmoid(gate(0)) * tvm::tanh(gate(3));
     return tirx::SeqStmt(
         {tirx::BufferStore(c, cell, {d, b, j}),
          tirx::BufferStore(h, tvm::sigmoid(gate(1)) * tvm::tanh(load(c, {d, b, j})), {d, b, j}),
@@ -104,9 +108,12 @@ void LowerLSTMSteps(LowerArgs& a) {
 }  // namespace
 
 static const OpRow kRecurrentRows[] = {
-    {.name = "nn.lstm_steps", .args = "gates, recurrent, h0, c0",
+    {.name = "nn.lstm_steps",
+     .args = "gates, recurrent, h0, c0",
      .attrs = "direction='forward', linear_before_reset=False",
-     .attrs_key = "relax.attrs.LSTMAttrs", .infer = InferLSTMSteps, .lower = LowerLSTMSteps,
+     .attrs_key = "relax.attrs.LSTMAttrs",
+     .infer = InferLSTMSteps,
+     .lower = LowerLSTMSteps,
      .samples = "f32[3,2,1,32] f32[1,8,32] f32[1,2,8] f32[1,2,8] | "
                 "f32[3,2,2,64] f32[2,16,64] f32[2,2,16] f32[2,2,16]; direction='bidirectional'",
      .doc = "Steps of an LSTM: gates [T, B, D, 4H] hold the input products and biases."},

@@ -50,8 +50,7 @@ Type InferMedian(const Call& call, const BlockBuilder&) {
   const auto* attrs = AttrsOf<MedianAttrs>(call.get());
   Type values = ReducedType(call, x, attrs->axis, attrs->keepdims, x->ElementType());
   if (!attrs->axis.has_value()) return values;
-  return TupleType({values, ReducedType(call, x, attrs->axis, attrs->keepdims,
-                                        DataType::Int(64))});
+  return TupleType({values, ReducedType(call, x, attrs->axis, attrs->keepdims, DataType::Int(64))});
 }
 Type InferScan(const Call& call, const BlockBuilder& ctx) {
   const auto* x = TensorArg(call, 0);
@@ -165,14 +164,17 @@ Type InferMultinomial(const Call& call, const BlockBuilder&) {
 
 }  // namespace
 
-#define RX_REDUCE(NAME, LOWER, DOC)                                                          \
-  {                                                                                          \
-    .name = NAME, .args = "x", .attrs = "axis=None, keepdims=False",                         \
-    .attrs_key = "relax.attrs.StatisticalAttrs", .infer = InferReduction,                    \
-    .pattern = OpPattern::kCommReduce, .lower = LOWER, .layout = LayoutRule::kReduce,        \
-    .samples = "f32[2,3,4] | f32[2,3,4]; axis=[1], keepdims=True | f32[2,3,4]; axis=[0,2]",  \
-    .doc = DOC                                                                               \
-  }
+#define RX_REDUCE(NAME, LOWER, DOC)                                                        \
+  {.name = NAME,                                                                           \
+   .args = "x",                                                                            \
+   .attrs = "axis=None, keepdims=False",                                                   \
+   .attrs_key = "relax.attrs.StatisticalAttrs",                                            \
+   .infer = InferReduction,                                                                \
+   .pattern = OpPattern::kCommReduce,                                                      \
+   .lower = LOWER,                                                                         \
+   .layout = LayoutRule::kReduce,                                                          \
+   .samples = "f32[2,3,4] | f32[2,3,4]; axis=[1], keepdims=True | f32[2,3,4]; axis=[0,2]", \
+   .doc = DOC}
 static const OpRow kReduceRows[] = {
     RX_REDUCE("sum", LowerSum, "Sum."),
     RX_REDUCE("prod", LowerProd, "Product."),
@@ -181,49 +183,109 @@ static const OpRow kReduceRows[] = {
     RX_REDUCE("mean", LowerMean, "Arithmetic mean."),
     RX_REDUCE("variance", LowerVariance, "Population variance."),
     RX_REDUCE("std", LowerStd, "Population standard deviation."),
-    {.name = "median", .args = "x", .attrs = "axis=None, keepdims=False",
-     .attrs_key = "relax.attrs.MedianAttrs", .infer = InferMedian,
+    {.name = "median",
+     .args = "x",
+     .attrs = "axis=None, keepdims=False",
+     .attrs_key = "relax.attrs.MedianAttrs",
+     .infer = InferMedian,
      .doc = "Lower median; with an axis also its position."},
-    {.name = "cumsum", .args = "data", .attrs = "axis=None, dtype=None, exclusive=False",
-     .attrs_key = "relax.attrs.ScanopAttrs", .infer = InferScan, .pattern = OpPattern::kOpaque,
-     .lower = LowerCumsum, .samples = "f32[2,3]; axis=1 | f32[2,3]", .doc = "Running sum."},
-    {.name = "cumprod", .args = "data", .attrs = "axis=None, dtype=None, exclusive=False",
-     .attrs_key = "relax.attrs.ScanopAttrs", .infer = InferScan, .pattern = OpPattern::kOpaque,
-     .lower = LowerCumprod, .samples = "f32[2,3]; axis=1", .doc = "Running product."},
-    {.name = "argmax", .args = "x", .attrs = "axis=None, keepdims=False",
-     .attrs_key = "relax.attrs.ArgmaxArgminAttrs", .infer = InferArg,
-     .pattern = OpPattern::kCommReduce, .lower = LowerArgmax, .layout = LayoutRule::kReduce,
-     .samples = "f32[2,3,4]; axis=1 | f32[2,3]", .doc = "First position of the largest element."},
-    {.name = "argmin", .args = "x", .attrs = "axis=None, keepdims=False",
-     .attrs_key = "relax.attrs.ArgmaxArgminAttrs", .infer = InferArg,
-     .pattern = OpPattern::kCommReduce, .lower = LowerArgmin, .layout = LayoutRule::kReduce,
-     .samples = "f32[2,3,4]; axis=1", .doc = "First position of the smallest element."},
-    {.name = "where", .args = "condition, x1, x2", .infer = InferWhere,
-     .pattern = OpPattern::kBroadcast, .lower = LowerWhere, .layout = LayoutRule::kElemWise,
-     .samples = "bool[2,3] f32[2,3] f32[3]", .doc = "x1 where the condition holds, else x2."},
-    {.name = "bucketize", .args = "input_tensor, boundaries",
-     .attrs = "out_int32=False, right=False", .attrs_key = "relax.attrs.BucketizeAttrs",
-     .infer = InferBucketize, .pattern = OpPattern::kInjective, .lower = LowerBucketize,
+    {.name = "cumsum",
+     .args = "data",
+     .attrs = "axis=None, dtype=None, exclusive=False",
+     .attrs_key = "relax.attrs.ScanopAttrs",
+     .infer = InferScan,
+     .pattern = OpPattern::kOpaque,
+     .lower = LowerCumsum,
+     .samples = "f32[2,3]; axis=1 | f32[2,3]",
+     .doc = "Running sum."},
+    {.name = "cumprod",
+     .args = "data",
+     .attrs = "axis=None, dtype=None, exclusive=False",
+     .attrs_key = "relax.attrs.ScanopAttrs",
+     .infer = InferScan,
+     .pattern = OpPattern::kOpaque,
+     .lower = LowerCumprod,
+     .samples = "f32[2,3]; axis=1",
+     .doc = "Running product."},
+    {.name = "argmax",
+     .args = "x",
+     .attrs = "axis=None, keepdims=False",
+     .attrs_key = "relax.attrs.ArgmaxArgminAttrs",
+     .infer = InferArg,
+     .pattern = OpPattern::kCommReduce,
+     .lower = LowerArgmax,
+     .layout = LayoutRule::kReduce,
+     .samples = "f32[2,3,4]; axis=1 | f32[2,3]",
+     .doc = "First position of the largest element."},
+    {.name = "argmin",
+     .args = "x",
+     .attrs = "axis=None, keepdims=False",
+     .attrs_key = "relax.attrs.ArgmaxArgminAttrs",
+     .infer = InferArg,
+     .pattern = OpPattern::kCommReduce,
+     .lower = LowerArgmin,
+     .layout = LayoutRule::kReduce,
+     .samples = "f32[2,3,4]; axis=1",
+     .doc = "First position of the smallest element."},
+    {.name = "where",
+     .args = "condition, x1, x2",
+     .infer = InferWhere,
+     .pattern = OpPattern::kBroadcast,
+     .lower = LowerWhere,
+     .layout = LayoutRule::kElemWise,
+     .samples = "bool[2,3] f32[2,3] f32[3]",
+     .doc = "x1 where the condition holds, else x2."},
+    {.name = "bucketize",
+     .args = "input_tensor, boundaries",
+     .attrs = "out_int32=False, right=False",
+     .attrs_key = "relax.attrs.BucketizeAttrs",
+     .infer = InferBucketize,
+     .pattern = OpPattern::kInjective,
+     .lower = LowerBucketize,
      .doc = "Number of the interval between sorted boundaries that holds each element."},
-    {.name = "sort", .args = "x", .attrs = "axis=-1, descending=False",
-     .attrs_key = "relax.attrs.SortAttrs", .infer = InferSort, .lower = LowerSort,
-     .samples = "f32[2,5]", .doc = "Elements in order."},
-    {.name = "argsort", .args = "data", .attrs = "axis=-1, descending=False, dtype='int32'",
-     .attrs_key = "relax.attrs.ArgsortAttrs", .infer = InferArgsort, .lower = LowerArgsort,
-     .samples = "f32[2,5]", .doc = "Positions that would sort the elements."},
-    {.name = "topk", .args = "data",
+    {.name = "sort",
+     .args = "x",
+     .attrs = "axis=-1, descending=False",
+     .attrs_key = "relax.attrs.SortAttrs",
+     .infer = InferSort,
+     .lower = LowerSort,
+     .samples = "f32[2,5]",
+     .doc = "Elements in order."},
+    {.name = "argsort",
+     .args = "data",
+     .attrs = "axis=-1, descending=False, dtype='int32'",
+     .attrs_key = "relax.attrs.ArgsortAttrs",
+     .infer = InferArgsort,
+     .lower = LowerArgsort,
+     .samples = "f32[2,5]",
+     .doc = "Positions that would sort the elements."},
+    {.name = "topk",
+     .args = "data",
      .attrs = "k=1, axis=-1, ret_type='both', largest=True, dtype='int32'",
-     .attrs_key = "relax.attrs.TopKAttrs", .infer = InferTopK, .lower = LowerTopK,
-     .samples = "f32[2,5]; k=2", .doc = "The k largest (smallest) elements and their positions."},
+     .attrs_key = "relax.attrs.TopKAttrs",
+     .infer = InferTopK,
+     .lower = LowerTopK,
+     .samples = "f32[2,5]; k=2",
+     .doc = "The k largest (smallest) elements and their positions."},
     {.name = "unique",
-     .args = "x, sorted:prim, return_index:prim, return_inverse:prim, return_counts:prim, axis:prim?",
-     .infer = InferUnique, .packed = "relax.run.unique", .data_dependent = true,
+     .args =
+         "x, sorted:prim, return_index:prim, return_inverse:prim, return_counts:prim, axis:prim?",
+     .infer = InferUnique,
+     .packed = "relax.run.unique",
+     .data_dependent = true,
      .doc = "Distinct elements."},
-    {.name = "nonzero", .args = "x", .infer = InferNonzero, .packed = "relax.run.nonzero",
-     .data_dependent = true, .doc = "Positions of the elements other than 0."},
-    {.name = "multinomial_from_uniform", .args = "prob, uniform_sample, sample_indices",
-     .attrs = "dtype='int64'", .attrs_key = "relax.attrs.MultinomialFromUniformAttrs",
-     .infer = InferMultinomial, .doc = "Draws by inverting the cumulative distribution."},
+    {.name = "nonzero",
+     .args = "x",
+     .infer = InferNonzero,
+     .packed = "relax.run.nonzero",
+     .data_dependent = true,
+     .doc = "Positions of the elements other than 0."},
+    {.name = "multinomial_from_uniform",
+     .args = "prob, uniform_sample, sample_indices",
+     .attrs = "dtype='int64'",
+     .attrs_key = "relax.attrs.MultinomialFromUniformAttrs",
+     .infer = InferMultinomial,
+     .doc = "Draws by inverting the cumulative distribution."},
 };
 TVM_RELAX_REGISTER_OPS(kReduceRows)
 #undef RX_REDUCE

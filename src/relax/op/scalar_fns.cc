@@ -79,9 +79,7 @@ PrimExpr LogicalNot(PrimExpr x) {
   return tvm::cast(x.dtype(), tvm::equal(x, make_zero(x.dtype())));
 }
 PrimExpr Relu(PrimExpr x) { return tvm::max(x, make_zero(x.dtype())); }
-PrimExpr IsFinite(PrimExpr x) {
-  return IsFloat(x) ? tvm::isfinite(x) : const_true();
-}
+PrimExpr IsFinite(PrimExpr x) { return IsFloat(x) ? tvm::isfinite(x) : const_true(); }
 PrimExpr IsInf(PrimExpr x) { return IsFloat(x) ? tvm::isinf(x) : const_false(); }
 PrimExpr IsNan(PrimExpr x) { return IsFloat(x) ? tvm::isnan(x) : const_false(); }
 

@@ -79,11 +79,16 @@ ArgKind ParseKind(std::string_view s) {
 
 const char* ArgSpec::KindName() const {
   switch (kind) {
-    case ArgKind::kTensor: return "Tensor";
-    case ArgKind::kTuple: return "Tuple";
-    case ArgKind::kShape: return "Shape";
-    case ArgKind::kPrim: return "scalar";
-    case ArgKind::kAny: break;
+    case ArgKind::kTensor:
+      return "Tensor";
+    case ArgKind::kTuple:
+      return "Tuple";
+    case ArgKind::kShape:
+      return "Shape";
+    case ArgKind::kPrim:
+      return "scalar";
+    case ArgKind::kAny:
+      break;
   }
   return "value";
 }
@@ -140,8 +145,8 @@ const std::vector<int32_t>& OpSignature::FieldTypes(const char* attrs_key) const
         types[i] = ffi::TypeIndex::kTVMFFIStr;
       }
     }
-    TVM_FFI_ICHECK(types[i] != kMissing) << "attribute " << attrs[i].name << " is no field of "
-                                   << attrs_key;
+    TVM_FFI_ICHECK(types[i] != kMissing)
+        << "attribute " << attrs[i].name << " is no field of " << attrs_key;
   }
   field_types_ = std::move(types);
   return field_types_;

@@ -107,9 +107,9 @@ Function BindFunctionParams(const Function& func, const Map<ffi::Any, ffi::Objec
       continue;
     }
     MatchSymbols(p->ty, it->second->ty, &symbols);
-    TVM_FFI_CHECK(TypeBaseCheck(SubstituteType(p->ty, symbols), it->second->ty) !=
-                      BaseCheckResult::kFailL0,
-                  TypeError)
+    TVM_FFI_CHECK(
+        TypeBaseCheck(SubstituteType(p->ty, symbols), it->second->ty) != BaseCheckResult::kFailL0,
+        TypeError)
         << "parameter " << p->name << " has type " << p->ty << ", the value bound to it has type "
         << it->second->ty;
   }

@@ -81,8 +81,8 @@ class Rewriter : public ExprMutator {
 Function Run(Function func, const IRModule& mod, const PassContext&) {
   return Downcast<Function>(Rewriter(mod).VisitExpr(func));
 }
-const FunctionPassRegistration kPass(
-    {"relax.CallTIRRewrite", "Outputs of kernel calls are allocated explicitly.", Run});
+const FunctionPassRegistration kPass({"relax.CallTIRRewrite",
+                                      "Outputs of kernel calls are allocated explicitly.", Run});
 
 }  // namespace
 

@@ -60,8 +60,7 @@ class Canonicalizer : public Forwarder {
         value = VisitExpr(mc->value);
         if (!ProvenCast(value, mc->ty)) {
           same = same && value.same_as(mc->value);
-          kept.push_back(value.same_as(mc->value) ? b
-                                                  : Binding(MatchCast(mc->var, value, mc->ty)));
+          kept.push_back(value.same_as(mc->value) ? b : Binding(MatchCast(mc->var, value, mc->ty)));
           continue;
         }
       }
@@ -94,9 +93,8 @@ class Canonicalizer : public Forwarder {
     return var->ty.same_as(value->ty) || IsBaseOf(var->ty, value->ty);
   }
   static bool ProvenCast(const Expr& value, const Type& ty) {
-    return DefinableSymbolicVarsInType(ty).empty()
-               ? IsBaseOf(ty, value->ty)
-               : ffi::StructuralEqual::Equal(ty, value->ty);
+    return DefinableSymbolicVarsInType(ty).empty() ? IsBaseOf(ty, value->ty)
+                                                   : ffi::StructuralEqual::Equal(ty, value->ty);
   }
   Expr Fold(const Expr& value) {
     const auto* item = value.as<TupleGetItemNode>();

@@ -79,10 +79,18 @@ ffi::Tensor CopyStrided(const ffi::Tensor& src, const Shape& shape, const Shape&
   const char* from = TensorBytes(src) + offset * bytes;
   char* to = TensorBytes(out);
   switch (bytes) {
-    case 1: CopyRows<uint8_t>(from, to, shape, strides); break;
-    case 2: CopyRows<uint16_t>(from, to, shape, strides); break;
-    case 4: CopyRows<uint32_t>(from, to, shape, strides); break;
-    case 8: CopyRows<uint64_t>(from, to, shape, strides); break;
+    case 1:
+      CopyRows<uint8_t>(from, to, shape, strides);
+      break;
+    case 2:
+      CopyRows<uint16_t>(from, to, shape, strides);
+      break;
+    case 4:
+      CopyRows<uint32_t>(from, to, shape, strides);
+      break;
+    case 8:
+      CopyRows<uint64_t>(from, to, shape, strides);
+      break;
     default:
       TVM_FFI_THROW(TypeError) << "constants of " << DataType(src.dtype())
                                << " cannot be moved while compiling";
@@ -117,10 +125,18 @@ ffi::Tensor PackPanels(const ffi::Tensor& src, int64_t k, int64_t n, int64_t str
     }
   };
   switch (bytes) {
-    case 1: pack(uint8_t{}); break;
-    case 2: pack(uint16_t{}); break;
-    case 4: pack(uint32_t{}); break;
-    default: pack(uint64_t{}); break;
+    case 1:
+      pack(uint8_t{});
+      break;
+    case 2:
+      pack(uint16_t{});
+      break;
+    case 4:
+      pack(uint32_t{});
+      break;
+    default:
+      pack(uint64_t{});
+      break;
   }
   return out;
 }
@@ -157,7 +173,8 @@ Optional<Expr> Permute(const Call& call) {
   const OptInts& axes = AttrsOf<PermuteDimsAttrs>(call.get())->axes;
   Shape in = ShapeOf(*x), strides = RowMajor(in), shape, out_strides;
   for (size_t d = 0; d < in.size(); ++d) {
-    int a = axes.has_value() ? Axis(axes.value()[d], in.size()) : static_cast<int>(in.size() - 1 - d);
+    int a =
+        axes.has_value() ? Axis(axes.value()[d], in.size()) : static_cast<int>(in.size() - 1 - d);
     shape.push_back(in[a]);
     out_strides.push_back(strides[a]);
   }
@@ -357,15 +374,24 @@ Optional<Expr> ShapeToTensor(const Call& call) {
 using Rule = Optional<Expr> (*)(const Call&);
 const std::unordered_map<std::string_view, Rule>& MoveRules() {
   static const auto& rules = *new std::unordered_map<std::string_view, Rule>{
-      {"relax.reshape", Reshape},       {"relax.flatten", Reshape},
-      {"relax.expand_dims", Reshape},   {"relax.squeeze", Reshape},
-      {"relax.nn.batch_flatten", Reshape}, {"relax.permute_dims", Permute},
-      {"relax.strided_slice", Slice},   {"relax.broadcast_to", Broadcast},
-      {"relax.concat", Concat},         {"relax.split", Split},
-      {"relax.stack", Stack},           {"relax.take", Take},
-      {"relax.ones", Ones},             {"relax.zeros", Zeros},
-      {"relax.ones_like", Ones},        {"relax.zeros_like", Zeros},
-      {"relax.full", Full},             {"relax.arange", Arange},
+      {"relax.reshape", Reshape},
+      {"relax.flatten", Reshape},
+      {"relax.expand_dims", Reshape},
+      {"relax.squeeze", Reshape},
+      {"relax.nn.batch_flatten", Reshape},
+      {"relax.permute_dims", Permute},
+      {"relax.strided_slice", Slice},
+      {"relax.broadcast_to", Broadcast},
+      {"relax.concat", Concat},
+      {"relax.split", Split},
+      {"relax.stack", Stack},
+      {"relax.take", Take},
+      {"relax.ones", Ones},
+      {"relax.zeros", Zeros},
+      {"relax.ones_like", Ones},
+      {"relax.zeros_like", Zeros},
+      {"relax.full", Full},
+      {"relax.arange", Arange},
       {"relax.shape_to_tensor", ShapeToTensor},
   };
   return rules;

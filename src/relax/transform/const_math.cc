@@ -59,8 +59,8 @@ const std::unordered_map<std::string_view, Unary>& Unaries() {
       {"relax.floor", {[](double x) { return std::floor(x); }, [](int64_t x) { return x; }}},
       {"relax.ceil", {[](double x) { return std::ceil(x); }, [](int64_t x) { return x; }}},
       {"relax.round", {[](double x) { return std::nearbyint(x); }, [](int64_t x) { return x; }}},
-      {"relax.abs", {[](double x) { return std::fabs(x); },
-                     [](int64_t x) { return x < 0 ? S(0 - U(x)) : x; }}},
+      {"relax.abs",
+       {[](double x) { return std::fabs(x); }, [](int64_t x) { return x < 0 ? S(0 - U(x)) : x; }}},
       {"relax.negative", {[](double x) { return -x; }, [](int64_t x) { return S(0 - U(x)); }}},
       {"relax.square", {[](double x) { return x * x; }, [](int64_t x) { return S(U(x) * U(x)); }}},
       {"relax.logical_not", {nullptr, [](int64_t x) { return int64_t{x == 0}; }}},
@@ -70,36 +70,47 @@ const std::unordered_map<std::string_view, Unary>& Unaries() {
 
 const std::unordered_map<std::string_view, Binary>& Binaries() {
   static const auto& table = *new std::unordered_map<std::string_view, Binary>{
-      {"relax.add", {[](double a, double b) { return a + b; },
-                     [](int64_t a, int64_t b) { return S(U(a) + U(b)); }}},
-      {"relax.subtract", {[](double a, double b) { return a - b; },
-                          [](int64_t a, int64_t b) { return S(U(a) - U(b)); }}},
-      {"relax.multiply", {[](double a, double b) { return a * b; },
-                          [](int64_t a, int64_t b) { return S(U(a) * U(b)); }}},
-      {"relax.divide", {[](double a, double b) { return a / b; },
-                        [](int64_t a, int64_t b) { return a / b; }, false, true}},
-      {"relax.floor_divide", {[](double a, double b) { return std::floor(a / b); }, FloorDivI,
-                              false, true}},
-      {"relax.mod", {[](double a, double b) { return std::fmod(a, b); },
-                     [](int64_t a, int64_t b) { return a % b; }, false, true}},
-      {"relax.floor_mod", {[](double a, double b) { return a - std::floor(a / b) * b; },
-                           [](int64_t a, int64_t b) { return a - FloorDivI(a, b) * b; }, false,
-                           true}},
+      {"relax.add",
+       {[](double a, double b) { return a + b; },
+        [](int64_t a, int64_t b) { return S(U(a) + U(b)); }}},
+      {"relax.subtract",
+       {[](double a, double b) { return a - b; },
+        [](int64_t a, int64_t b) { return S(U(a) - U(b)); }}},
+      {"relax.multiply",
+       {[](double a, double b) { return a * b; },
+        [](int64_t a, int64_t b) { return S(U(a) * U(b)); }}},
+      {"relax.divide",
+       {[](double a, double b) { return a / b; }, [](int64_t a, int64_t b) { return a / b; }, false,
+        true}},
+      {"relax.floor_divide",
+       {[](double a, double b) { return std::floor(a / b); }, FloorDivI, false, true}},
+      {"relax.mod",
+       {[](double a, double b) { return std::fmod(a, b); },
+        [](int64_t a, int64_t b) { return a % b; }, false, true}},
+      {"relax.floor_mod",
+       {[](double a, double b) { return a - std::floor(a / b) * b; },
+        [](int64_t a, int64_t b) { return a - FloorDivI(a, b) * b; }, false, true}},
       {"relax.power", {[](double a, double b) { return std::pow(a, b); }, nullptr}},
       {"relax.maximum", {MaxF, [](int64_t a, int64_t b) { return std::max(a, b); }}},
       {"relax.minimum", {MinF, [](int64_t a, int64_t b) { return std::min(a, b); }}},
-      {"relax.equal", {[](double a, double b) { return static_cast<double>(a == b); },
-                       [](int64_t a, int64_t b) { return int64_t{a == b}; }, true}},
-      {"relax.not_equal", {[](double a, double b) { return static_cast<double>(a != b); },
-                           [](int64_t a, int64_t b) { return int64_t{a != b}; }, true}},
-      {"relax.less", {[](double a, double b) { return static_cast<double>(a < b); },
-                      [](int64_t a, int64_t b) { return int64_t{a < b}; }, true}},
-      {"relax.less_equal", {[](double a, double b) { return static_cast<double>(a <= b); },
-                            [](int64_t a, int64_t b) { return int64_t{a <= b}; }, true}},
-      {"relax.greater", {[](double a, double b) { return static_cast<double>(a > b); },
-                         [](int64_t a, int64_t b) { return int64_t{a > b}; }, true}},
-      {"relax.greater_equal", {[](double a, double b) { return static_cast<double>(a >= b); },
-                               [](int64_t a, int64_t b) { return int64_t{a >= b}; }, true}},
+      {"relax.equal",
+       {[](double a, double b) { return static_cast<double>(a == b); },
+        [](int64_t a, int64_t b) { return int64_t{a == b}; }, true}},
+      {"relax.not_equal",
+       {[](double a, double b) { return static_cast<double>(a != b); },
+        [](int64_t a, int64_t b) { return int64_t{a != b}; }, true}},
+      {"relax.less",
+       {[](double a, double b) { return static_cast<double>(a < b); },
+        [](int64_t a, int64_t b) { return int64_t{a < b}; }, true}},
+      {"relax.less_equal",
+       {[](double a, double b) { return static_cast<double>(a <= b); },
+        [](int64_t a, int64_t b) { return int64_t{a <= b}; }, true}},
+      {"relax.greater",
+       {[](double a, double b) { return static_cast<double>(a > b); },
+        [](int64_t a, int64_t b) { return int64_t{a > b}; }, true}},
+      {"relax.greater_equal",
+       {[](double a, double b) { return static_cast<double>(a >= b); },
+        [](int64_t a, int64_t b) { return int64_t{a >= b}; }, true}},
       {"relax.logical_and", {nullptr, [](int64_t a, int64_t b) { return int64_t{a && b}; }}},
       {"relax.logical_or", {nullptr, [](int64_t a, int64_t b) { return int64_t{a || b}; }}},
   };
@@ -145,7 +156,8 @@ bool MakeOperand(const Expr& e, const Shape& out, Operand* r) {
     return true;
   }
   const auto* c = e.as<ConstantNode>();
-  if (c == nullptr || c->data.device().device_type != kDLCPU || !c->data.IsContiguous()) return false;
+  if (c == nullptr || c->data.device().device_type != kDLCPU || !c->data.IsContiguous())
+    return false;
   r->dtype = DataType(c->data.dtype());
   if (!Covered(r->dtype)) return false;
   r->data = TensorBytes(c->data);
@@ -283,8 +295,8 @@ Optional<Expr> EvalCast(const Call& call) {
 Optional<Expr> EvalWhere(const Call& call) {
   auto shape = StaticShape(call);
   Operand c, x, y;
-  if (!shape || !MakeOperand(call->args[0], *shape, &c) || !MakeOperand(call->args[1], *shape, &x) ||
-      !MakeOperand(call->args[2], *shape, &y)) {
+  if (!shape || !MakeOperand(call->args[0], *shape, &c) ||
+      !MakeOperand(call->args[1], *shape, &x) || !MakeOperand(call->args[2], *shape, &y)) {
     return std::nullopt;
   }
   DataType t = call->ty.as<TensorTypeNode>()->ElementType();

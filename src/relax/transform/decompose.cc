@@ -52,11 +52,12 @@ class Decomposer : public ExprMutator {
     if (x == nullptr || x->IsUnknownNdim() || x->IsUnknownDtype()) return call;
     DataType dtype = x->ElementType();
     int axis = NormalizeAxis(call, attrs->axis, x->ndim);
-    Expr rstd = Emit(MakeOp(
-        "rsqrt", {Op2("add", call->args[4], ScalarConst(attrs->epsilon, dtype))}));
+    Expr rstd =
+        Emit(MakeOp("rsqrt", {Op2("add", call->args[4], ScalarConst(attrs->epsilon, dtype))}));
     Expr scale = attrs->scale ? Op2("multiply", call->args[1], rstd) : rstd;
     Expr shift = Op2("multiply", call->args[3], scale);
-    shift = attrs->center ? Op2("subtract", call->args[2], shift) : Emit(MakeOp("negative", {shift}));
+    shift =
+        attrs->center ? Op2("subtract", call->args[2], shift) : Emit(MakeOp("negative", {shift}));
     Ints axes;
     for (int d = axis + 1; d < x->ndim; ++d) axes.push_back(d - axis);
     auto expand = [&](const Expr& v) {
@@ -71,7 +72,8 @@ class Decomposer : public ExprMutator {
     const auto* attrs = AttrsOf<AttentionAttrs>(call.get());
     const auto* q = call->args[0]->ty.as<TensorTypeNode>();
     const auto* k = call->args[1]->ty.as<TensorTypeNode>();
-    if (!q->GetShape().has_value() || !k->GetShape().has_value() || q->IsUnknownDtype()) return call;
+    if (!q->GetShape().has_value() || !k->GetShape().has_value() || q->IsUnknownDtype())
+      return call;
     auto size = AsInt(q->GetShape().value()[3]);
     if (!attrs->scale.has_value() && !size) return call;
     DataType dtype = q->ElementType();
@@ -131,20 +133,20 @@ class Decomposer : public ExprMutator {
     Expr wt = reshape(permute(call->args[1], {2, 0, 1}), {in, d * g});
     Expr both = Emit(MakeOp("split", {call->args[3]},
                             {{"indices_or_sections", int64_t{2}}, {"axis", int64_t{1}}}));
-    Expr bias = reshape(Op2("add", Emit(TupleGetItem(both, 0)), Emit(TupleGetItem(both, 1))),
-                        {d * g});
+    Expr bias =
+        reshape(Op2("add", Emit(TupleGetItem(both, 0)), Emit(TupleGetItem(both, 1))), {d * g});
     Expr y = Op2("add", Op2("matmul", reshape(call->args[0], {t * b, in}), wt), bias);
-    return MakeOp("nn.lstm_steps",
-                  {reshape(y, {t, b, d, g}), permute(call->args[2], {0, 2, 1}), call->args[4],
-                   call->args[5]},
-                  {{"direction", AttrsOf<LSTMAttrs>(call.get())->direction}});
+    return MakeOp(
+        "nn.lstm_steps",
+        {reshape(y, {t, b, d, g}), permute(call->args[2], {0, 2, 1}), call->args[4], call->args[5]},
+        {{"direction", AttrsOf<LSTMAttrs>(call.get())->direction}});
   }
 
   Expr TensorToShape(const Call& call) {
     const auto* ty = call->ty.as<ShapeTypeNode>();
     if (ty->IsUnknownNdim()) return call;
-    Var shape = builder_->Emit(MakePackedCall("vm.builtin.tensor_to_shape", {call->args[0]},
-                                              ShapeType(ty->ndim)));
+    Var shape = builder_->Emit(
+        MakePackedCall("vm.builtin.tensor_to_shape", {call->args[0]}, ShapeType(ty->ndim)));
     Array<PrimExpr> symbols;
     for (int i = 0; i < ty->ndim; ++i) {
       symbols.push_back(Downcast<PrimExpr>(Var("x" + std::to_string(i), DataType::Int(64))));

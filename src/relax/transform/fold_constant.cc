@@ -186,8 +186,8 @@ class Folder : public ExprMutatorBase {
       TVM_FFI_ICHECK(f.has_value()) << "the built module has no function " << j.symbol;
       const auto* ty = j.call->ty.as<TensorTypeNode>();
       Array<int64_t> dims = ty->GetStaticShape().value();
-      ffi::Tensor out = NewHostTensor(std::vector<int64_t>(dims.begin(), dims.end()),
-                                      ty->ElementType());
+      ffi::Tensor out =
+          NewHostTensor(std::vector<int64_t>(dims.begin(), dims.end()), ty->ElementType());
       std::vector<ffi::AnyView> args;
       for (const Expr& a : j.kernel.args) {
         const auto* c = a.as<ConstantNode>();
@@ -214,8 +214,8 @@ class Folder : public ExprMutatorBase {
 Function Run(Function func, const IRModule& mod, const PassContext&) {
   return Folder(mod).Run(func);
 }
-const FunctionPassRegistration kPass({"relax.FoldConstant",
-                                      "Calls on constants become constants.", Run});
+const FunctionPassRegistration kPass({"relax.FoldConstant", "Calls on constants become constants.",
+                                      Run});
 
 }  // namespace
 

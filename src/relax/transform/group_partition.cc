@@ -34,9 +34,9 @@ bool IsViewOp(const CallNode* call) {
   if (!dims.has_value()) return false;
   int n = static_cast<int>(dims.value().size()), last = -1;
   for (int d = 0; d < n; ++d) {
-    int a = axes.has_value() ? static_cast<int>(axes.value()[d] < 0 ? axes.value()[d] + n
-                                                                    : axes.value()[d])
-                             : n - 1 - d;
+    int a = axes.has_value()
+                ? static_cast<int>(axes.value()[d] < 0 ? axes.value()[d] + n : axes.value()[d])
+                : n - 1 - d;
     if (IsConstInt(dims.value()[a], 1)) continue;
     if (a < last) return false;
     last = a;
@@ -199,7 +199,8 @@ class Partitioner {
                op.same_as(TVM_RX_OP("nn.layer_norm")) || op.same_as(TVM_RX_OP("nn.rms_norm")) ||
                N(a).row->pattern == OpPattern::kCommReduce;
     Type in = N(a).call->args.empty() ? Type() : N(a).call->args[0]->ty;
-    std::vector<bool> before(members->size(), false);  // whether a member is computed for the anchor
+    std::vector<bool> before(members->size(),
+                             false);  // whether a member is computed for the anchor
     for (size_t k = 0; k < members->size() && members->size() < kMaxMembers; ++k) {
       int m = (*members)[k];
       bool for_anchor = m == a || before[k];
@@ -207,8 +208,7 @@ class Partitioner {
         if (!Free(q) || N(q).escapes || LeavesWith(q, *members)) continue;
         bool take = false;
         if (for_anchor) {
-          bool transpose =
-              product && m == a && N(q).call->op.same_as(TVM_RX_OP("permute_dims"));
+          bool transpose = product && m == a && N(q).call->op.same_as(TVM_RX_OP("permute_dims"));
           take = transpose || (row && IsEwise(N(q).row) && SameShape(TypeOf(q), in));
         } else {
           take = IsEwise(N(q).row) && SameShape(TypeOf(q), TypeOf(m));

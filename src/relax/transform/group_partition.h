@@ -23,7 +23,7 @@ struct OpNodeInfo {
   bool view = false;
   std::vector<int> producers;  ///< bindings of this block whose values it reads
   std::vector<int> consumers;
-  bool escapes = false;        ///< read outside of the block
+  bool escapes = false;  ///< read outside of the block
 };
 
 struct OpGroup {

@@ -113,8 +113,8 @@ std::vector<te::Tensor> KernelBuilder::TensorsOf(const Expr& expr) {
     result = {Input(expr, ty)};
   } else if (const auto* ty = expr->ty.as<TupleTypeNode>()) {
     for (size_t i = 0; i < ty->fields.size(); ++i) {
-      result.push_back(Input(TupleGetItem(expr, static_cast<int>(i)),
-                             ty->fields[i].as<TensorTypeNode>()));
+      result.push_back(
+          Input(TupleGetItem(expr, static_cast<int>(i)), ty->fields[i].as<TensorTypeNode>()));
     }
   } else {
     return result;  // shapes, scalars, strings
@@ -169,8 +169,7 @@ Kernel KernelBuilder::Finish(const std::vector<Var>& outputs) {
     for (te::Tensor t : values_.at(v.get())) {
       // An input, or the same tensor twice, needs a copy of its own.
       bool input = t->op->IsInstance<te::PlaceholderOpNode>();
-      bool again = !used_as_output.insert(t->op.get()).second &&
-                   t->op->num_outputs() == 1;
+      bool again = !used_as_output.insert(t->op.get()).second && t->op->num_outputs() == 1;
       if (input || again) {
         te::Tensor src = t;
         t = te::compute(src.shape(), te::FCompute([&](const Array<Var>& i) { return src(i); }),
@@ -218,8 +217,7 @@ Kernel KernelBuilder::Finish(const std::vector<Var>& outputs) {
 
 Expr CallKernel(const BlockBuilder& builder, const Kernel& kernel) {
   GlobalVar gv = builder->AddFunction(kernel.func, kernel.name);
-  Array<Expr> args =
-      kernel.args.Map([&](const Expr& a) { return builder->NormalizeArgument(a); });
+  Array<Expr> args = kernel.args.Map([&](const Expr& a) { return builder->NormalizeArgument(a); });
   return MakeCallTIR(gv, args, kernel.out_ty, kernel.symbols);
 }
 

@@ -3,7 +3,8 @@
 /// \file
 /// \brief LowerRuntimeBuiltin: operators that the virtual machine or its builtins carry out.
 ///
-///   R.reshape(x, s)  =>  vm.builtin.reshape(x, s);   R.memory.alloc_tensor(..)  =>  R.vm.alloc_tensor(..)
+///   R.reshape(x, s)  =>  vm.builtin.reshape(x, s);   R.memory.alloc_tensor(..)  =>
+///   R.vm.alloc_tensor(..)
 #include <tvm/relax/analysis.h>
 #include <tvm/relax/expr_functor.h>
 

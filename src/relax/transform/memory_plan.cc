@@ -162,9 +162,9 @@ Function PlanFunction(Function func, const IRModule&, const PassContext&) {
   if (inside.empty()) return func;
   int64_t total = std::max<int64_t>(Pack(inside), kAlign);
 
-  Call storage(AnyType(), TVM_RX_OP("memory.alloc_storage"),
-               {ShapeExpr({Int64(total)}), Int64(0), StringImm("global"),
-                DataTypeImm(DataType::UInt(8))});
+  Call storage(
+      AnyType(), TVM_RX_OP("memory.alloc_storage"),
+      {ShapeExpr({Int64(total)}), Int64(0), StringImm("global"), DataTypeImm(DataType::UInt(8))});
   Var storage_var("storage", AnyType());
   Array<BindingBlock> blocks;
   bool first = true;
@@ -210,8 +210,9 @@ class AllocLowering : public ExprMutator {
 Function LowerAllocs(Function func, const IRModule& mod, const PassContext&) {
   return Downcast<Function>(AllocLowering(mod).VisitExpr(func));
 }
-const FunctionPassRegistration kLowerAlloc(
-    {"relax.LowerAllocTensor", "Remaining allocations get a storage each.", LowerAllocs});
+const FunctionPassRegistration kLowerAlloc({"relax.LowerAllocTensor",
+                                            "Remaining allocations get a storage each.",
+                                            LowerAllocs});
 
 /// Registers that hold large objects are cleared after their last use.
 ///
@@ -230,10 +231,12 @@ Function KillFunction(Function func, const IRModule&, const PassContext&) {
     for (const Binding& b : block->bindings) {
       if (const auto* vb = b.as<VarBindingNode>()) {
         uses.VisitExpr(vb->value);
-        bool dynamic = IsCallTo(vb->value, TVM_RX_OP("memory.alloc_storage")) &&
-                       !(vb->value.as<CallNode>()->args[0].as<ShapeExprNode>() &&
-                         NumElements(vb->value.as<CallNode>()->args[0].as<ShapeExprNode>()->values));
-        bool packed = vb->value.as<CallNode>() && vb->value.as<CallNode>()->op.as<ExternFuncNode>() &&
+        bool dynamic =
+            IsCallTo(vb->value, TVM_RX_OP("memory.alloc_storage")) &&
+            !(vb->value.as<CallNode>()->args[0].as<ShapeExprNode>() &&
+              NumElements(vb->value.as<CallNode>()->args[0].as<ShapeExprNode>()->values));
+        bool packed = vb->value.as<CallNode>() &&
+                      vb->value.as<CallNode>()->op.as<ExternFuncNode>() &&
                       vb->var->ty.as<AnyTypeNode>();
         if (dynamic || packed) killable.emplace(vb->var.get(), vb->var);
       } else {
@@ -257,7 +260,8 @@ Function KillFunction(Function func, const IRModule&, const PassContext&) {
       bindings.push_back(b);
       for (const Var& v : kill_at[index]) {
         Type none = TupleType(Array<Type>());
-        bindings.push_back(VarBinding(Var("_", none), Call(none, TVM_RX_OP("vm.kill_object"), {v})));
+        bindings.push_back(
+            VarBinding(Var("_", none), Call(none, TVM_RX_OP("vm.kill_object"), {v})));
       }
       ++index;
     }

@@ -33,7 +33,8 @@ int64_t Moved(int64_t d) { return kToNchw[d < 0 ? d + 4 : d]; }
 
 class LayoutPlanner : public ExprMutator {
  public:
-  LayoutPlanner(const IRModule& mod, Target target) : ExprMutator(mod), target_(std::move(target)) {}
+  LayoutPlanner(const IRModule& mod, Target target)
+      : ExprMutator(mod), target_(std::move(target)) {}
 
   BindingBlock VisitBindingBlock(const BindingBlock& block) override {
     BindingBlock result = ExprMutator::VisitBindingBlock(block);
@@ -54,8 +55,7 @@ class LayoutPlanner : public ExprMutator {
       }
       if (Optional<Expr> moved = Convert(call)) {
         Var var = builder_->Emit(moved.value(), b->var->name);
-        if (b->var->ty.as<TensorTypeNode>() &&
-            b->var->ty.as<TensorTypeNode>()->ndim != 4) {
+        if (b->var->ty.as<TensorTypeNode>() && b->var->ty.as<TensorTypeNode>()->ndim != 4) {
           // The result has no image layout any more.
           var_remap_[b->var.get()] = var;
         } else {
@@ -225,12 +225,18 @@ class LayoutPlanner : public ExprMutator {
     if (!any) return std::nullopt;
     if (op.same_as(TVM_RX_OP("nn.pad"))) return Pad(call);
     switch (row->layout) {
-      case LayoutRule::kElemWise: return ElementWise(call);
-      case LayoutRule::kDataLayout: return Image(call);
-      case LayoutRule::kAxis: return WithAxis(call);
-      case LayoutRule::kReduce: return Reduce(call);
-      case LayoutRule::kConcat: return Concat(call);
-      case LayoutRule::kFixed: break;
+      case LayoutRule::kElemWise:
+        return ElementWise(call);
+      case LayoutRule::kDataLayout:
+        return Image(call);
+      case LayoutRule::kAxis:
+        return WithAxis(call);
+      case LayoutRule::kReduce:
+        return Reduce(call);
+      case LayoutRule::kConcat:
+        return Concat(call);
+      case LayoutRule::kFixed:
+        break;
     }
     return std::nullopt;
   }
@@ -279,7 +285,8 @@ class LayoutPlanner : public ExprMutator {
     }
     constexpr int64_t kHwio[4] = {2, 3, 0, 1};
     if (Optional<Expr> tiled = TiledTranspose(call)) return tiled;
-    return WithAttrs(call, {MovedImage(call->args[0]), Emit(Permute(VisitExpr(call->args[1]), kHwio))},
+    return WithAttrs(call,
+                     {MovedImage(call->args[0]), Emit(Permute(VisitExpr(call->args[1]), kHwio))},
                      {{"data_layout", String("NHWC")},
                       {"out_layout", String("NHWC")},
                       {"kernel_layout", String("HWIO")}});
@@ -300,8 +307,8 @@ class LayoutPlanner : public ExprMutator {
     constexpr int64_t kIhwo[4] = {0, 2, 3, 1};
     Expr weight = Emit(MakeOp("reshape", {Emit(Permute(VisitExpr(call->args[1]), kIhwo)),
                                           ShapeExpr(Dims({ic, kh * kw * oc}))}));
-    Expr rows = Emit(MakeOp("reshape", {MovedImage(call->args[0]),
-                                        ShapeExpr(Dims({n * h * wd, ic}))}));
+    Expr rows =
+        Emit(MakeOp("reshape", {MovedImage(call->args[0]), ShapeExpr(Dims({n * h * wd, ic}))}));
     Expr y = Emit(MakeOp("matmul", {rows, weight}));
     Expr split = Emit(MakeOp("reshape", {y, ShapeExpr(Dims({n, h, wd, kh, kw, oc}))}));
     Expr turned = Emit(MakeOp("permute_dims", {split}, {{"axes", Ints{0, 1, 3, 2, 4, 5}}}));
@@ -393,8 +400,8 @@ class LayoutPlanner : public ExprMutator {
     const auto* v = call->args[0].as<VarNode>();
     const OptInts& axes = AttrsOf<PermuteDimsAttrs>(call)->axes;
     auto rows = v == nullptr ? rows_.end() : rows_.find(v);
-    if (rows != rows_.end() && axes.has_value() && (axes.value()[1] == 2 || axes.value()[1] == -1) &&
-        axes.value()[0] == 0) {
+    if (rows != rows_.end() && axes.has_value() &&
+        (axes.value()[1] == 2 || axes.value()[1] == -1) && axes.value()[0] == 0) {
       return rows->second;
     }
     if (v == nullptr || !nhwc_.count(v) || !axes.has_value() || axes.value().size() != 4) {

@@ -25,9 +25,8 @@ Pass CreateFunctionPass(std::function<Function(Function, IRModule, PassContext)>
 FunctionPassRegistration::FunctionPassRegistration(FunctionPassSpec spec) : spec_(spec) {
   std::string name(spec_.name);
   // `relax.Name` is made by `relax.transform.Name`.
-  tvm::transform::RegisterPassFactory(name, spec_.summary, [spec] {
-    return FunctionPassRegistration::Create(spec);
-  });
+  tvm::transform::RegisterPassFactory(name, spec_.summary,
+                                      [spec] { return FunctionPassRegistration::Create(spec); });
 }
 
 Pass FunctionPassRegistration::Create(const FunctionPassSpec& spec) {

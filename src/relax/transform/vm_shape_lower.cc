@@ -147,10 +147,11 @@ class ShapeLowering : public ExprMutator {
       const Var& p = func->params[i];
       values_.insert(p.get());
       bool always = static_cast<int64_t>(i) < num_input;
-      std::string ctx = "ErrorContext(fn=" + std::string(gv->name_hint.data(), gv->name_hint.size()) +
-                        ", loc=param[" + std::to_string(i) +
-                        "], param=" + std::string(p->name.data(), p->name.size()) +
-                        ", annotation=" + Text(p->ty) + ")";
+      std::string ctx =
+          "ErrorContext(fn=" + std::string(gv->name_hint.data(), gv->name_hint.size()) +
+          ", loc=param[" + std::to_string(i) +
+          "], param=" + std::string(p->name.data(), p->name.size()) +
+          ", annotation=" + Text(p->ty) + ")";
       CheckValue(p, p->ty, ctx, always, &later);
     }
     Finish(later);
@@ -297,8 +298,8 @@ class ShapeLowering : public ExprMutator {
     TVM_FFI_CHECK(e.dtype() == DataType::Int(64) || e.dtype().is_bool(), ValueError)
         << "a scalar value computed at run time must be int64, but " << e << " is " << e.dtype();
     EnsureComputed({e});
-    return MakePackedCall("vm.builtin.make_prim_value",
-                          {heap_, Int64(1), Int64(cells_.Of(e))}, e->ty);
+    return MakePackedCall("vm.builtin.make_prim_value", {heap_, Int64(1), Int64(cells_.Of(e))},
+                          e->ty);
   }
 
   /// The host functions that compute cells, once the size of the heap is known.
@@ -313,8 +314,8 @@ class ShapeLowering : public ExprMutator {
               int cell = cells_.Of(Downcast<PrimExpr>(s));
               return Expr(tirx::BufferLoad(heap, {Int64(cell)}));
             }));
-        seq.push_back(tirx::BufferStore(heap, tvm::cast(DataType::Int(64), value),
-                                        {Int64(cells_.Of(v))}));
+        seq.push_back(
+            tirx::BufferStore(heap, tvm::cast(DataType::Int(64), value), {Int64(cells_.Of(v))}));
       }
       tirx::Stmt body = seq.size() == 1 ? seq[0] : tirx::Stmt(tirx::SeqStmt(seq));
       tirx::PrimFunc func({heap}, body);

@@ -11,8 +11,8 @@
 namespace tvm {
 namespace s_tir {
 
-/// Whether `func` is written in blocks: its root statement is then a block. Passes that lower blocks
-/// leave other functions alone without walking them.
+/// Whether `func` is written in blocks: its root statement is then a block. Passes that lower
+/// blocks leave other functions alone without walking them.
 inline bool HasBlocks(const tirx::PrimFunc& func) {
   return func->body.as<tirx::SBlockRealizeNode>() != nullptr;
 }

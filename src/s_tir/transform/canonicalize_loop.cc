@@ -26,7 +26,8 @@ class LoopCanonicalizer final : public StmtMutator {
       plain.CopyOnWrite()->step = std::nullopt;
       return plain;
     }
-    if (loop->kind == ForKind::kThreadBinding) return rewritten;  // the thread axis has its own range
+    if (loop->kind == ForKind::kThreadBinding)
+      return rewritten;  // the thread axis has its own range
     Var counter = loop->loop_var.copy_with_suffix("");
     PrimExpr value = counter;
     PrimExpr extent = loop->extent;
@@ -52,10 +53,11 @@ class LoopCanonicalizer final : public StmtMutator {
 const tirx::transform::PrimFuncPassRegistration kPass{{
     .name = "s_tir.CanonicalizeLoop",
     .summary = "Make loops start at 0 with step 1",
-    .run = [](PrimFunc func, const tirx::transform::PassContext&) {
-      Stmt body = LoopCanonicalizer()(func->body);
-      return WithBody(std::move(func), std::move(body));
-    },
+    .run =
+        [](PrimFunc func, const tirx::transform::PassContext&) {
+          Stmt body = LoopCanonicalizer()(func->body);
+          return WithBody(std::move(func), std::move(body));
+        },
 }};
 
 }  // namespace

@@ -115,13 +115,11 @@ class RegionCollector final : public StmtExprVisitor {
     if (entry.opaque) return;
     ffi::Map<Var, Range> inner;
     for (size_t i = entry.outer_loops; i < loops_.size(); ++i) {
-      inner.Set(loops_[i]->loop_var,
-                Range::FromMinExtent(loops_[i]->min, loops_[i]->extent));
+      inner.Set(loops_[i]->loop_var, Range::FromMinExtent(loops_[i]->min, loops_[i]->extent));
     }
     PrimExpr condition = Bool(true);
     for (const PrimExpr& c : conditions_) condition = logical_and(condition, c);
-    entry.accesses.push_back(
-        arith::EstimateRegionUpperBound(region, inner, condition, analyzer_));
+    entry.accesses.push_back(arith::EstimateRegionUpperBound(region, inner, condition, analyzer_));
   }
 
   arith::Analyzer analyzer_;
@@ -154,8 +152,8 @@ std::optional<Compacted> Compact(const RegionCollector::Entry& entry,
       return !UsesVar(e, [&](const VarNode* var) { return visible.count(var) == 0; });
     };
     // A size that cannot be compared with the declared one is no improvement.
-    bool better = is_const_int(size) && usable(min) &&
-                  (*analyzer)->CanProve(size < extent) && (*analyzer)->CanProve(size >= 1);
+    bool better = is_const_int(size) && usable(min) && (*analyzer)->CanProve(size < extent) &&
+                  (*analyzer)->CanProve(size >= 1);
     if (!strict && usable(min) && usable(size) && !is_const_int(extent)) better = true;
     if (better) {
       smaller = true;
@@ -246,8 +244,8 @@ class BufferCompactor final : public StmtExprMutator {
     ffi::Array<Range> ranges;
     for (size_t d = 0; d < visited->region.size(); ++d) {
       const Range& range = visited->region[d];
-      ranges.push_back(Range::FromMinExtent(
-          analyzer_->Simplify(range->min - it->second.offset[d]), range->extent));
+      ranges.push_back(Range::FromMinExtent(analyzer_->Simplify(range->min - it->second.offset[d]),
+                                            range->extent));
     }
     return BufferRegion(visited->buffer, ranges);
   }

@@ -51,11 +51,12 @@ class BlockOpener final : public StmtExprMutator {
 const tirx::transform::PrimFuncPassRegistration kPass{{
     .name = "s_tir.ConvertBlocksToOpaque",
     .summary = "Replace block variables by the values bound to them",
-    .run = [](PrimFunc func, const tirx::transform::PassContext&) {
-      if (!HasBlocks(func)) return func;
-      Stmt body = BlockOpener()(func->body);
-      return WithBody(std::move(func), std::move(body));
-    },
+    .run =
+        [](PrimFunc func, const tirx::transform::PassContext&) {
+          if (!HasBlocks(func)) return func;
+          Stmt body = BlockOpener()(func->body);
+          return WithBody(std::move(func), std::move(body));
+        },
 }};
 
 }  // namespace

@@ -5,8 +5,8 @@
 ///   for i in range(n):              ==>    if m > 4:
 ///     if m > 4: A[i] = 0                     for i in range(n): A[i] = 0
 ///
-/// Only conditions over names move: one that reads memory or calls something could change its value or
-/// its effect. The loop must hold nothing but the condition.
+/// Only conditions over names move: one that reads memory or calls something could change its value
+/// or its effect. The loop must hold nothing but the condition.
 #include <tvm/s_tir/transform.h>
 #include <tvm/tirx/op.h>
 #include <tvm/tirx/stmt_functor.h>
@@ -22,9 +22,8 @@ namespace {
 
 bool IsMovable(const PrimExpr& condition) {
   bool movable = SideEffect(condition) <= CallEffectKind::kPure;
-  PostOrderVisitExpr(condition, [&](const Expr& e) {
-    movable = movable && e.as<BufferLoadNode>() == nullptr;
-  });
+  PostOrderVisitExpr(
+      condition, [&](const Expr& e) { movable = movable && e.as<BufferLoadNode>() == nullptr; });
   return movable;
 }
 
@@ -59,10 +58,11 @@ class IfHoister final : public StmtMutator {
 const tirx::transform::PrimFuncPassRegistration kPass{{
     .name = "s_tir.HoistIfThenElse",
     .summary = "Move conditions out of loops on which they do not depend",
-    .run = [](PrimFunc func, const tirx::transform::PassContext&) {
-      Stmt body = IfHoister()(func->body);
-      return WithBody(std::move(func), std::move(body));
-    },
+    .run =
+        [](PrimFunc func, const tirx::transform::PassContext&) {
+          Stmt body = IfHoister()(func->body);
+          return WithBody(std::move(func), std::move(body));
+        },
 }};
 
 }  // namespace

@@ -55,9 +55,11 @@ TEST(HoistIfThenElse, KeepsConditionsOnLoopsAndMemory) {
 TEST(RewriteUnsafeSelect, LoadsAreNotSpeculated) {
   Example e;
   PrimExpr guarded = Select(e.i < 3, BufferLoad(e.a, {e.i * 4}), FloatImm(DataType::Float(32), 0));
-  PrimExpr plain = Select(e.i < 3, cast(DataType::Float(32), e.i), FloatImm(DataType::Float(32), 0));
-  PrimFunc func({e.a}, For(e.i, 0, 1, ForKind::kSerial,
-                           SeqStmt({BufferStore(e.a, guarded, {0}), BufferStore(e.a, plain, {1})})));
+  PrimExpr plain =
+      Select(e.i < 3, cast(DataType::Float(32), e.i), FloatImm(DataType::Float(32), 0));
+  PrimFunc func({e.a},
+                For(e.i, 0, 1, ForKind::kSerial,
+                    SeqStmt({BufferStore(e.a, guarded, {0}), BufferStore(e.a, plain, {1})})));
   PrimFunc after = RunPass(transform::RewriteUnsafeSelect(), func);
   EXPECT_EQ(CountNodes<SelectNode>(after), 1);
 }

@@ -29,15 +29,13 @@ PrimFunc Matmul() {
   te::Tensor a = te::placeholder({4, 5}, DataType::Float(32), "A");
   te::Tensor b = te::placeholder({5, 6}, DataType::Float(32), "B");
   IterVar k = te::reduce_axis(Range::FromMinExtent(0, 5), "k");
-  te::Tensor c = te::compute(
-      {4, 6}, [&](Var i, Var j) { return te::sum(a(i, k) * b(k, j), {k}); }, "C");
-  te::Tensor d = te::compute(
-      {4, 6}, [&](Var i, Var j) { return c(i, j) + 1.0f; }, "D");
+  te::Tensor c =
+      te::compute({4, 6}, [&](Var i, Var j) { return te::sum(a(i, k) * b(k, j), {k}); }, "C");
+  te::Tensor d = te::compute({4, 6}, [&](Var i, Var j) { return c(i, j) + 1.0f; }, "D");
   return te::CreatePrimFunc({a, b, d});
 }
 
-void ExpectSame(const PrimFunc& before, const PrimFunc& after,
-                const std::vector<size_t>& sizes) {
+void ExpectSame(const PrimFunc& before, const PrimFunc& after, const std::vector<size_t>& sizes) {
   std::vector<Interpreter::MemoryPtr> lhs, rhs;
   for (size_t i = 0; i < sizes.size(); ++i) {
     lhs.push_back(Pattern(sizes[i], static_cast<int>(i) + 1));
@@ -120,10 +118,9 @@ TEST(PlanBufferAllocation, MovesToTheLoopAroundAllAccesses) {
              BufferStore(to, BufferLoad(from, {v}) * 2.0f, {v}));
     return SBlockRealize({i}, Bool(true), b);
   };
-  Stmt nest = For(i, 0, 8, ForKind::kSerial,
-                  SeqStmt({block("x", v1, a, t), block("y", v2, t, a)}));
-  PrimFunc func({a}, SBlockRealize({}, Bool(true),
-                                   SBlock({}, {}, {}, "root", nest, std::nullopt, {t})));
+  Stmt nest = For(i, 0, 8, ForKind::kSerial, SeqStmt({block("x", v1, a, t), block("y", v2, t, a)}));
+  PrimFunc func({a},
+                SBlockRealize({}, Bool(true), SBlock({}, {}, {}, "root", nest, std::nullopt, {t})));
   PrimFunc after = RunPass(transform::PlanAndUpdateBufferAllocationLocation(), func);
   const SBlock& root = after->body.as<SBlockRealizeNode>()->block;
   EXPECT_TRUE(root->alloc_buffers.empty());

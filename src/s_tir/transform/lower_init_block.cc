@@ -6,8 +6,8 @@
 ///     with init(): C[vi] = 0                             if vk == 0: C[vi] = 0
 ///     C[vi] += A[vi, vk]                                 C[vi] += A[vi, vk]
 ///
-/// Where the reduction loops directly around the block may run zero times, the init statement goes in
-/// front of them instead: the neutral element is written in any case.
+/// Where the reduction loops directly around the block may run zero times, the init statement goes
+/// in front of them instead: the neutral element is written in any case.
 #include <tvm/s_tir/transform.h>
 #include <tvm/tirx/op.h>
 #include <tvm/tirx/stmt_functor.h>
@@ -114,11 +114,12 @@ class InitLowerer final : public StmtMutator {
 const tirx::transform::PrimFuncPassRegistration kPass{{
     .name = "s_tir.LowerInitBlock",
     .summary = "Guard the init statement of reduction blocks and put it into the body",
-    .run = [](PrimFunc func, const tirx::transform::PassContext&) {
-      if (!HasBlocks(func)) return func;
-      Stmt body = InitLowerer()(func->body);
-      return WithBody(std::move(func), std::move(body));
-    },
+    .run =
+        [](PrimFunc func, const tirx::transform::PassContext&) {
+          if (!HasBlocks(func)) return func;
+          Stmt body = InitLowerer()(func->body);
+          return WithBody(std::move(func), std::move(body));
+        },
 }};
 
 }  // namespace

@@ -102,8 +102,8 @@ class MatchLowerer final : public StmtExprMutator {
     const auto* load = visited.as<BufferLoadNode>();
     auto it = matched_.find(load->buffer.get());
     if (it == matched_.end()) return visited;
-    return BufferLoad(it->second->buffer, SourceIndices(it->second, load->indices),
-                      load->predicate, load->span);
+    return BufferLoad(it->second->buffer, SourceIndices(it->second, load->indices), load->predicate,
+                      load->span);
   }
 
   Stmt VisitStmt_(const BufferStoreNode* op) final {
@@ -111,8 +111,8 @@ class MatchLowerer final : public StmtExprMutator {
     const auto* store = visited.as<BufferStoreNode>();
     auto it = matched_.find(store->buffer.get());
     if (it == matched_.end()) return visited;
-    return BufferStore(it->second->buffer, store->value,
-                       SourceIndices(it->second, store->indices), store->predicate, store->span);
+    return BufferStore(it->second->buffer, store->value, SourceIndices(it->second, store->indices),
+                       store->predicate, store->span);
   }
 
   BufferRegion VisitRegion(const BufferRegion& region) final {
@@ -141,11 +141,12 @@ class MatchLowerer final : public StmtExprMutator {
 const tirx::transform::PrimFuncPassRegistration kPass{{
     .name = "s_tir.LowerMatchBuffer",
     .summary = "Replace matched buffers by the regions they stand for",
-    .run = [](PrimFunc func, const tirx::transform::PassContext&) {
-      if (!HasBlocks(func)) return func;
-      Stmt body = MatchLowerer()(func->body);
-      return WithBody(std::move(func), std::move(body));
-    },
+    .run =
+        [](PrimFunc func, const tirx::transform::PassContext&) {
+          if (!HasBlocks(func)) return func;
+          Stmt body = MatchLowerer()(func->body);
+          return WithBody(std::move(func), std::move(body));
+        },
 }};
 
 }  // namespace

@@ -80,8 +80,8 @@ class BlockRemover final : public StmtExprMutator {
     PrimExpr min = VisitPrimExpr(op->min);
     PrimExpr extent = VisitPrimExpr(op->extent);
     SplitAnnotations annotations(op->annotations);
-    bool unit = is_one(extent) && annotations.kept.empty() &&
-                op->kind != ForKind::kThreadBinding && op->HasTrivialStep();
+    bool unit = is_one(extent) && annotations.kept.empty() && op->kind != ForKind::kThreadBinding &&
+                op->HasTrivialStep();
     if (unit) {
       unit_loop_values_[op->loop_var.get()] = cast(op->loop_var->dtype(), min);
       return annotations.Wrap(op->loop_var, VisitStmt(op->body));
@@ -93,9 +93,9 @@ class BlockRemover final : public StmtExprMutator {
       IterVar axis(Range::FromMinExtent(min, extent), op->loop_var, kThreadIndex, tag);
       bool is_virtual = tag == "vthread" || std::string(tag).rfind("vthread.", 0) == 0;
       return annotations.Wrap(
-          op->loop_var, AttrStmt(axis, is_virtual ? tirx::attr::virtual_thread
-                                                  : tirx::attr::thread_extent,
-                                 extent, body));
+          op->loop_var,
+          AttrStmt(axis, is_virtual ? tirx::attr::virtual_thread : tirx::attr::thread_extent,
+                   extent, body));
     }
     Stmt body = VisitStmt(op->body);
     Stmt loop = ffi::GetRef<Stmt>(op);
@@ -118,11 +118,12 @@ class BlockRemover final : public StmtExprMutator {
 const tirx::transform::PrimFuncPassRegistration kPass{{
     .name = "s_tir.LowerOpaqueBlock",
     .summary = "Remove blocks, thread-bound loops and loops of one iteration",
-    .run = [](PrimFunc func, const tirx::transform::PassContext&) {
-      if (!HasBlocks(func)) return func;
-      Stmt body = BlockRemover()(func->body);
-      return WithBody(std::move(func), std::move(body));
-    },
+    .run =
+        [](PrimFunc func, const tirx::transform::PassContext&) {
+          if (!HasBlocks(func)) return func;
+          Stmt body = BlockRemover()(func->body);
+          return WithBody(std::move(func), std::move(body));
+        },
 }};
 
 }  // namespace

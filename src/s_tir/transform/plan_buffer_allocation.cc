@@ -90,13 +90,14 @@ class AllocationPlanner final : public StmtMutator {
 const tirx::transform::PrimFuncPassRegistration kPass{{
     .name = "s_tir.PlanAndUpdateBufferAllocationLocation",
     .summary = "Allocate buffers in the innermost scope around their accesses",
-    .run = [](PrimFunc func, const tirx::transform::PassContext&) {
-      if (!HasBlocks(func)) return func;
-      AllocationPlanner planner(func);
-      if (!planner.HasWork()) return func;
-      Stmt body = planner(func->body);
-      return WithBody(std::move(func), std::move(body));
-    },
+    .run =
+        [](PrimFunc func, const tirx::transform::PassContext&) {
+          if (!HasBlocks(func)) return func;
+          AllocationPlanner planner(func);
+          if (!planner.HasWork()) return func;
+          Stmt body = planner(func->body);
+          return WithBody(std::move(func), std::move(body));
+        },
 }};
 
 }  // namespace

@@ -47,10 +47,11 @@ class SelectRewriter final : public StmtExprMutator {
 const tirx::transform::PrimFuncPassRegistration kPass{{
     .name = "s_tir.RewriteUnsafeSelect",
     .summary = "Evaluate only the chosen value where the other one may be illegal",
-    .run = [](PrimFunc func, const tirx::transform::PassContext&) {
-      Stmt body = SelectRewriter()(func->body);
-      return WithBody(std::move(func), std::move(body));
-    },
+    .run =
+        [](PrimFunc func, const tirx::transform::PassContext&) {
+          Stmt body = SelectRewriter()(func->body);
+          return WithBody(std::move(func), std::move(body));
+        },
 }};
 
 }  // namespace

@@ -229,7 +229,8 @@ class AccessCollector final : public StmtExprVisitor {
     });
   }
 
-  /// `range` over all iterations of the loops entered; the whole dimension where it depends on data.
+  /// `range` over all iterations of the loops entered; the whole dimension where it depends on
+  /// data.
   Range Relax(const Range& range, const Buffer& buffer, size_t dim) const {
     auto whole = [&] {
       const PrimExpr& extent = buffer.shape()[dim];

@@ -32,8 +32,8 @@ TEST(VerifyWellFormed, UndefinedAndOutOfScope) {
   Buffer a = VectorOf(8, "A");
   Var v("v"), c("c", DataType::Bool());
   Stmt use = BufferStore(a, PrimExpr(1.0f), {v});
-  EXPECT_TRUE(Contains(ErrorOf(PrimFunc({a}, use)),
-                       "Invalid use of undefined variable v at <root>.body."));
+  EXPECT_TRUE(
+      Contains(ErrorOf(PrimFunc({a}, use)), "Invalid use of undefined variable v at <root>.body."));
   Stmt inner = SeqStmt({Bind(v, IntImm::Int32(1)), use});
   std::string text = ErrorOf(PrimFunc({a, c}, SeqStmt({IfThenElse(c, inner), use})));
   EXPECT_TRUE(Contains(text, "<root>.body.seq[1]")) << text;
@@ -102,11 +102,13 @@ TEST(UndefinedVars, InOrderOfUse) {
 }
 
 TEST(AccessRegion, RelaxesInnerLoops) {
-  Buffer a = VectorOf(64, "A"), b = VectorOf(8, "B"), idx = decl_buffer({8}, DataType::Int(32), "I");
+  Buffer a = VectorOf(64, "A"), b = VectorOf(8, "B"),
+         idx = decl_buffer({8}, DataType::Int(32), "I");
   Var v("v"), k("k");
-  Stmt body = For(k, 0, 4, ForKind::kSerial,
-                  BufferStore(b, BufferLoad(a, {PrimExpr(v) * 4 + k}) +
-                                     BufferLoad(a, {BufferLoad(idx, {k})}), {v}));
+  Stmt body = For(
+      k, 0, 4, ForKind::kSerial,
+      BufferStore(b, BufferLoad(a, {PrimExpr(v) * 4 + k}) + BufferLoad(a, {BufferLoad(idx, {k})}),
+                  {v}));
   SBlock block({IterVar(Range::FromMinExtent(0, 8), v, kDataPar)}, {}, {}, "b", body);
   auto regions = GetSBlockAccessRegion(block);
   ASSERT_EQ(regions[0].size(), 2u);  // A and the index buffer
@@ -122,11 +124,11 @@ TEST(BufferAccessLca, InnermostCommonScope) {
   Buffer a = VectorOf(8, "A"), t = VectorOf(8, "T"), u = VectorOf(8, "U");
   Var i("i"), j("j"), k("k");
   Stmt inner_j = For(j, 0, 8, ForKind::kSerial, BufferStore(t, PrimExpr(1.0f), {j}));
-  Stmt inner_k = For(k, 0, 8, ForKind::kSerial,
-                     BufferStore(u, BufferLoad(t, {k}) + BufferLoad(a, {i}), {k}));
+  Stmt inner_k =
+      For(k, 0, 8, ForKind::kSerial, BufferStore(u, BufferLoad(t, {k}) + BufferLoad(a, {i}), {k}));
   Stmt outer = For(i, 0, 8, ForKind::kSerial, SeqStmt({inner_j, inner_k}));
-  PrimFunc func({a}, SBlockRealize({}, Bool(true),
-                                   SBlock({}, {}, {}, "root", outer, std::nullopt, {t, u})));
+  PrimFunc func(
+      {a}, SBlockRealize({}, Bool(true), SBlock({}, {}, {}, "root", outer, std::nullopt, {t, u})));
   auto lca = DetectBufferAccessLCA(func);
   EXPECT_FALSE(lca[a].has_value());
   EXPECT_EQ(lca[t].value().as<ForNode>()->loop_var->name, "i");

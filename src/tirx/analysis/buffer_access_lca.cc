@@ -110,9 +110,8 @@ class LcaFinder final : public StmtExprVisitor {
     if (!carried.empty()) {
       int target = -1;
       for (int s = current_; s != 0; s = scopes_[s].parent) {
-        const auto* loop = scopes_[s].stmt == nullptr
-                               ? nullptr
-                               : ffi::GetRef<Stmt>(scopes_[s].stmt).as<ForNode>();
+        const auto* loop =
+            scopes_[s].stmt == nullptr ? nullptr : ffi::GetRef<Stmt>(scopes_[s].stmt).as<ForNode>();
         if (loop == nullptr) break;
         if (carried.count(loop->loop_var.get()) != 0) target = scopes_[s].parent;
       }

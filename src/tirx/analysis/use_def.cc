@@ -119,9 +119,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
            [](ffi::ObjectRef node, ffi::Array<Var> defs) -> ffi::Array<Var> {
              if (auto stmt = node.as<Stmt>()) return UndefinedVars(*stmt, defs);
              if (auto expr = node.as<Expr>()) return UndefinedVars(*expr, defs);
-             TVM_FFI_THROW(TypeError)
-                 << "UndefinedVars expects a statement or an expression, got "
-                 << node->GetTypeKey();
+             TVM_FFI_THROW(TypeError) << "UndefinedVars expects a statement or an expression, got "
+                                      << node->GetTypeKey();
              TVM_FFI_UNREACHABLE();
            })
       .def("tirx.analysis.expr_deep_equal",

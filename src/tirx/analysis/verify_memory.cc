@@ -69,24 +69,26 @@ namespace {
 const transform::PrimFuncPassRegistration kVerifyMemory{{
     .name = "tirx.VerifyMemory",
     .summary = "Reject host accesses to device memory",
-    .run = [](PrimFunc func, const transform::PassContext&) {
-      ffi::Array<ffi::String> errors = VerifyMemoryErrors(func);
-      if (!errors.empty()) {
-        std::string text = "Memory verification failed with the following errors:\n";
-        for (const ffi::String& error : errors) text += "  " + std::string(error) + "\n";
-        TVM_FFI_THROW(RuntimeError) << text << "  Did you forget to bind?";
-      }
-      return func;
-    },
+    .run =
+        [](PrimFunc func, const transform::PassContext&) {
+          ffi::Array<ffi::String> errors = VerifyMemoryErrors(func);
+          if (!errors.empty()) {
+            std::string text = "Memory verification failed with the following errors:\n";
+            for (const ffi::String& error : errors) text += "  " + std::string(error) + "\n";
+            TVM_FFI_THROW(RuntimeError) << text << "  Did you forget to bind?";
+          }
+          return func;
+        },
 }};
 
 const transform::PrimFuncPassRegistration kVerifySSA{{
     .name = "tirx.VerifySSA",
     .summary = "Reject functions that define a variable twice",
-    .run = [](PrimFunc func, const transform::PassContext&) {
-      if (!VerifySSA(func)) TVM_FFI_THROW(RuntimeError) << "IR is not in SSA form";
-      return func;
-    },
+    .run =
+        [](PrimFunc func, const transform::PassContext&) {
+          if (!VerifySSA(func)) TVM_FFI_THROW(RuntimeError) << "IR is not in SSA form";
+          return func;
+        },
 }};
 
 }  // namespace

@@ -101,11 +101,10 @@ class WellFormedChecker final : public StmtExprVisitor {
         return;
       }
       auto it = first_defined_.find(op);
-      std::string note =
-          it == first_defined_.end()
-              ? ""
-              : " While the variable was previously defined at " + it->second +
-                    ", that definition is no longer in scope.";
+      std::string note = it == first_defined_.end()
+                             ? ""
+                             : " While the variable was previously defined at " + it->second +
+                                   ", that definition is no longer in scope.";
       Fail("Invalid use of undefined variable " + std::string(op->name) + " at " + path_ + "." +
            note);
       return;
@@ -116,7 +115,8 @@ class WellFormedChecker final : public StmtExprVisitor {
       if (!block->iter_vars.empty()) {
         Fail("Well-formedness check failed: Loop iterator var " + std::string(op->name) +
              " is defined outside of any block, but is used inside the non-opaque current block "
-             "\"" + std::string(block->name_hint) + "\".");
+             "\"" +
+             std::string(block->name_hint) + "\".");
       }
     }
   }

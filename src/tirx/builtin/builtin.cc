@@ -70,7 +70,7 @@ constexpr BuiltinRow kBuiltins[] = {
     {"tvm_check_return", kOpaque, 3, "(expected, on mismatch, call): checked return code."},
     {"check_args", kOpaque, -1,
      "(args, count, slots, strings and words...): runs an argument check program, see "
-     "tvm/codegen/argcheck.h."},
+     "tvm/support/argcheck.h."},
     {"TVMBackendAllocWorkspace", kOpaque, 5, "(device type, id, bytes, code, bits): workspace."},
     {"TVMBackendFreeWorkspace", kOpaque, 3, "(device type, id, pointer)."},
     {"anylist_getitem", kRead, 2, "(list, index): element of a list of any values."},
@@ -123,15 +123,14 @@ const bool kRegistered = [] {
   return true;
 }();
 
-
 }  // namespace
 
 namespace builtin {
 
-#define TVM_TIRX_BUILTIN_ACCESSOR(Name)                \
-  const Op& Name() {                                   \
-    static const Op op = Op::Get("tirx." #Name);       \
-    return op;                                         \
+#define TVM_TIRX_BUILTIN_ACCESSOR(Name)          \
+  const Op& Name() {                             \
+    static const Op op = Op::Get("tirx." #Name); \
+    return op;                                   \
   }
 TVM_TIRX_FOR_EACH_SCALAR_BUILTIN(TVM_TIRX_BUILTIN_ACCESSOR)
 TVM_TIRX_FOR_EACH_BUILTIN(TVM_TIRX_BUILTIN_ACCESSOR)

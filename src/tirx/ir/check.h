@@ -21,8 +21,7 @@ void RequireBool(const PrimExpr& condition, const char* where);
 
 /// The dtype of the elements at `indices` of `buffer`: one scalar index per dimension, of which the
 /// last may be a vector. ValueError or TypeError otherwise.
-DataType AccessedType(const Buffer& buffer, const ffi::Array<PrimExpr>& indices,
-                      const char* where);
+DataType AccessedType(const Buffer& buffer, const ffi::Array<PrimExpr>& indices, const char* where);
 
 /// `predicate` must be a bool vector with as many lanes as the last index.
 void RequirePredicate(const PrimExpr& predicate, const Buffer& buffer,

@@ -13,8 +13,8 @@
 namespace tvm {
 namespace tirx {
 
-PrimFunc::PrimFunc(ffi::Array<Var> params, Stmt body, ffi::Optional<Type> ret_type,
-                   DictAttrs attrs, Span span) {
+PrimFunc::PrimFunc(ffi::Array<Var> params, Stmt body, ffi::Optional<Type> ret_type, DictAttrs attrs,
+                   Span span) {
   RequireDefined(body, "PrimFunc", "body");
   // The shapes of buffers mention variables that only `params` defines: in the function's own type
   // a buffer is a pointer to its elements.
@@ -128,9 +128,10 @@ TVM_FFI_STATIC_INIT_BLOCK() {
              if (!body.same_as(func->body)) func.CopyOnWrite()->body = std::move(body);
              return func;
            })
-      .def("tirx.Specialize", [](PrimFunc func, ffi::Map<Var, ffi::Any> params) {
-        return Specialize(std::move(func), params);
-      })
+      .def("tirx.Specialize",
+           [](PrimFunc func, ffi::Map<Var, ffi::Any> params) {
+             return Specialize(std::move(func), params);
+           })
       .def("tirx.TensorIntrin",
            [](PrimFunc desc, PrimFunc impl) { return TensorIntrin(desc, impl); })
       .def("tirx.TensorIntrinRegister",

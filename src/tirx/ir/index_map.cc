@@ -165,12 +165,12 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   IndexMapNode::RegisterReflection();
   namespace refl = ffi::reflection;
   refl::GlobalDef()
-      .def("tirx.IndexMap",
-           [](ffi::Array<Var> initial, ffi::Array<PrimExpr> final_indices,
-              ffi::Optional<IndexMap> inverse) { return IndexMap(initial, final_indices, inverse); })
+      .def(
+          "tirx.IndexMap",
+          [](ffi::Array<Var> initial, ffi::Array<PrimExpr> final_indices,
+             ffi::Optional<IndexMap> inverse) { return IndexMap(initial, final_indices, inverse); })
       .def("tirx.IndexMapMapIndices",
-           [](IndexMap map, ffi::Array<PrimExpr> indices,
-              ffi::Optional<arith::Analyzer> analyzer) {
+           [](IndexMap map, ffi::Array<PrimExpr> indices, ffi::Optional<arith::Analyzer> analyzer) {
              return map->MapIndices(indices, analyzer.value_or(arith::Analyzer()));
            })
       .def("tirx.IndexMapMapShape",

@@ -227,12 +227,13 @@ namespace {
 const transform::PrimFuncPassRegistration kPass{{
     .name = "tirx.ConvertSSA",
     .summary = "Define every variable once",
-    .run = [](PrimFunc func, const transform::PassContext&) {
-      DefRenamer renamer(/*always=*/false);
-      for (const Var& param : func->params) renamer.MarkDefined(param);
-      Stmt body = renamer(func->body);
-      return WithBody(std::move(func), std::move(body));
-    },
+    .run =
+        [](PrimFunc func, const transform::PassContext&) {
+          DefRenamer renamer(/*always=*/false);
+          for (const Var& param : func->params) renamer.MarkDefined(param);
+          Stmt body = renamer(func->body);
+          return WithBody(std::move(func), std::move(body));
+        },
 }};
 
 }  // namespace

@@ -33,8 +33,7 @@ MatchBufferRegion::MatchBufferRegion(Buffer buffer, BufferRegion source) {
     if (extent == nullptr || extent->value != 1) {
       TVM_FFI_THROW(ValueError) << "MatchBufferRegion: dimension " << i << " of the region of "
                                 << outer->name << " is dropped by " << buffer->name
-                                << " and must have extent 1, but has "
-                                << source->region[i]->extent;
+                                << " and must have extent 1, but has " << source->region[i]->extent;
     }
   }
   for (size_t i = 0; i < ndim; ++i) {
@@ -54,8 +53,7 @@ MatchBufferRegion::MatchBufferRegion(Buffer buffer, BufferRegion source) {
 void MatchBufferRegionNode::RegisterReflection() {
   namespace refl = ffi::reflection;
   refl::ObjectDef<MatchBufferRegionNode>()
-      .def_ro("buffer", &MatchBufferRegionNode::buffer,
-              refl::AttachFieldFlag::SEqHashDefPattern())
+      .def_ro("buffer", &MatchBufferRegionNode::buffer, refl::AttachFieldFlag::SEqHashDefPattern())
       .def_ro("source", &MatchBufferRegionNode::source);
 }
 
@@ -137,10 +135,10 @@ TVM_FFI_STATIC_INIT_BLOCK() {
              return SBlock(iter_vars, reads, writes, name_hint, body, init, alloc_buffers,
                            match_buffers, annotations, span);
            })
-      .def("tirx.SBlockRealize", [](ffi::Array<PrimExpr> iter_values, PrimExpr predicate,
-                                    SBlock block, Span span) {
-        return SBlockRealize(iter_values, predicate, block, span);
-      });
+      .def("tirx.SBlockRealize",
+           [](ffi::Array<PrimExpr> iter_values, PrimExpr predicate, SBlock block, Span span) {
+             return SBlockRealize(iter_values, predicate, block, span);
+           });
 }
 
 }  // namespace tirx

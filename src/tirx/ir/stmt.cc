@@ -375,21 +375,18 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("tirx.Bind", [](Var var, Expr value, Span span) { return Bind(var, value, span); })
       .def("tirx.AttrStmt", [](ffi::Any node, ffi::String key, Expr value, Stmt body,
                                Span span) { return AttrStmt(node, key, value, body, span); })
-      .def("tirx.AssertStmt",
-           [](PrimExpr condition, StringImm kind, ffi::Array<StringImm> parts, Span span) {
-             return AssertStmt(condition, kind, parts, span);
-           })
+      .def("tirx.AssertStmt", [](PrimExpr condition, StringImm kind, ffi::Array<StringImm> parts,
+                                 Span span) { return AssertStmt(condition, kind, parts, span); })
       .def("tirx.BufferStore",
            [](Buffer buffer, PrimExpr value, ffi::Array<PrimExpr> indices,
-              ffi::Optional<PrimExpr> predicate, Span span) {
-             return BufferStore(buffer, value, indices, predicate, span);
-           })
-      .def("tirx.AllocBuffer",
-           [](Buffer buffer, ffi::Optional<ffi::Map<ffi::String, ffi::Any>> annotations,
-              Span span) {
-             return AllocBuffer(
-                 buffer, annotations.value_or(ffi::Map<ffi::String, ffi::Any>()), span);
-           })
+              ffi::Optional<PrimExpr> predicate,
+              Span span) { return BufferStore(buffer, value, indices, predicate, span); })
+      .def(
+          "tirx.AllocBuffer",
+          [](Buffer buffer, ffi::Optional<ffi::Map<ffi::String, ffi::Any>> annotations, Span span) {
+            return AllocBuffer(buffer, annotations.value_or(ffi::Map<ffi::String, ffi::Any>()),
+                               span);
+          })
       .def("tirx.DeclBuffer",
            [](Buffer buffer, Expr data, Span span) { return DeclBuffer(buffer, data, span); })
       .def("tirx.SeqStmt", [](ffi::Array<Stmt> seq, Span span) { return SeqStmt(seq, span); })

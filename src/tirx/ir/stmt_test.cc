@@ -26,7 +26,7 @@ Stmt Store(const Buffer& buffer, PrimExpr index, PrimExpr value) {
 TEST(Stmt, ConstructorsRejectIllTypedParts) {
   Buffer a = VectorOf(8, "A");
   Var i("i");
-  EXPECT_THROW(BufferStore(a, IntImm::Int32(1), {i}), ffi::Error);  // int into float
+  EXPECT_THROW(BufferStore(a, IntImm::Int32(1), {i}), ffi::Error);   // int into float
   EXPECT_THROW(BufferStore(a, PrimExpr(1.0f), {i, i}), ffi::Error);  // rank
   EXPECT_THROW(IfThenElse(IntImm::Int32(1), Evaluate(0)), ffi::Error);
   EXPECT_THROW(For(i, 0, Var("n", DataType::Int(64)), ForKind::kSerial, Evaluate(0)), ffi::Error);
@@ -174,8 +174,8 @@ TEST(Interpreter, RunsABlockWithInit) {
   Var i("i"), k("k"), vi("vi"), vk("vk");
   SBlock block({IterVar(Range::FromMinExtent(0, 2), vi, kDataPar),
                 IterVar(Range::FromMinExtent(0, 3), vk, kCommReduce)},
-               {}, {}, "sum",
-               Store(c, vi, BufferLoad(c, {vi}) + BufferLoad(a, {vi, vk})), Store(c, vi, 0.0f));
+               {}, {}, "sum", Store(c, vi, BufferLoad(c, {vi}) + BufferLoad(a, {vi, vk})),
+               Store(c, vi, 0.0f));
   Stmt nest = For(i, 0, 2, ForKind::kSerial,
                   For(k, 0, 3, ForKind::kSerial, SBlockRealize({i, k}, Bool(true), block)));
   auto out = testing::Floats({9, 9});

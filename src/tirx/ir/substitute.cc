@@ -162,8 +162,7 @@ void PreOrderVisit(const ffi::ObjectRef& node,
   WalkFrom(&walker, node);
 }
 
-Stmt Substitute(const Stmt& stmt,
-                const std::function<ffi::Optional<Expr>(const Var&)>& lookup) {
+Stmt Substitute(const Stmt& stmt, const std::function<ffi::Optional<Expr>(const Var&)>& lookup) {
   return Substituter(lookup)(stmt);
 }
 
@@ -205,17 +204,16 @@ TVM_FFI_STATIC_INIT_BLOCK() {
            [](ffi::ObjectRef node, ffi::Map<Var, Expr> values) -> ffi::ObjectRef {
              if (auto stmt = node.as<Stmt>()) return Substitute(*stmt, values);
              if (auto expr = node.as<Expr>()) return Substitute(*expr, values);
-             TVM_FFI_THROW(TypeError) << "Substitute expects a statement or an expression, got "
-                                      << node->GetTypeKey();
+             TVM_FFI_THROW(TypeError)
+                 << "Substitute expects a statement or an expression, got " << node->GetTypeKey();
              TVM_FFI_UNREACHABLE();
            })
-      .def("tirx.IRTransform",
-           [](Stmt stmt, ffi::Optional<ffi::Function> preorder,
-              ffi::Optional<ffi::Function> postorder,
-              ffi::Optional<ffi::Array<ffi::String>> only_enable) {
-             return IRTransform(stmt, preorder.value_or(ffi::Function(nullptr)),
-                                postorder.value_or(ffi::Function(nullptr)), only_enable);
-           });
+      .def("tirx.IRTransform", [](Stmt stmt, ffi::Optional<ffi::Function> preorder,
+                                  ffi::Optional<ffi::Function> postorder,
+                                  ffi::Optional<ffi::Array<ffi::String>> only_enable) {
+        return IRTransform(stmt, preorder.value_or(ffi::Function(nullptr)),
+                           postorder.value_or(ffi::Function(nullptr)), only_enable);
+      });
 }
 
 }  // namespace tirx

@@ -39,23 +39,20 @@ Pass CreatePrimFuncPass(PrimFuncPassFn run, int opt_level, ffi::String name,
 }
 
 PrimFuncPassRegistration::PrimFuncPassRegistration(const PrimFuncPassSpec& spec) : spec_(spec) {
-  tvm::transform::RegisterPassFactory(spec.name, spec.summary,
-                                      [this] { return Create(); });
+  tvm::transform::RegisterPassFactory(spec.name, spec.summary, [this] { return Create(); });
 }
 
 Pass PrimFuncPassRegistration::Create() const {
   auto run = spec_.run;
-  return CreatePrimFuncPass(
-      [run](PrimFunc func, const IRModule&, const PassContext& ctx) {
-        return run(std::move(func), ctx);
-      },
-      spec_.opt_level, spec_.name);
+  return CreatePrimFuncPass([run](PrimFunc func, const IRModule&,
+                                  const PassContext& ctx) { return run(std::move(func), ctx); },
+                            spec_.opt_level, spec_.name);
 }
 
 Pass Apply(std::function<PrimFunc(PrimFunc)> func) {
-  return CreatePrimFuncPass([func](PrimFunc f, const IRModule&,
-                                   const PassContext&) { return func(std::move(f)); },
-                            0, "tirx.Apply");
+  return CreatePrimFuncPass(
+      [func](PrimFunc f, const IRModule&, const PassContext&) { return func(std::move(f)); }, 0,
+      "tirx.Apply");
 }
 
 Pass Filter(std::function<bool(PrimFunc)> keep) {

@@ -133,7 +133,8 @@ class Interpreter final : public StmtFunctor<void(const Stmt&)>,
 
   Pointer PointerOf(const Buffer& buffer) {
     auto it = pointers_.find(buffer.get());
-    TVM_FFI_CHECK(it != pointers_.end(), ValueError) << "buffer " << buffer->name << " has no memory";
+    TVM_FFI_CHECK(it != pointers_.end(), ValueError)
+        << "buffer " << buffer->name << " has no memory";
     return it->second;
   }
 
@@ -264,8 +265,8 @@ class Interpreter final : public StmtFunctor<void(const Stmt&)>,
       Pointer source = PointerOf(match->source->buffer);
       ffi::Array<PrimExpr> begin;
       for (const Range& range : match->source->region) begin.push_back(range->min);
-      pointers_[match->buffer.get()] = {
-          source.memory, source.offset + Offset(match->source->buffer, begin, 0)};
+      pointers_[match->buffer.get()] = {source.memory,
+                                        source.offset + Offset(match->source->buffer, begin, 0)};
     }
     if (block->init.has_value() && at_start) VisitStmt(block->init.value());
     VisitStmt(block->body);
@@ -323,11 +324,11 @@ class Interpreter final : public StmtFunctor<void(const Stmt&)>,
     return (a % b != 0 && (a % b < 0) != (b < 0)) ? q - 1 : q;
   }
 
-#define TVM_TIRX_TEST_ARITH(Node, IntExpr, FloatExpr)                      \
-  Value VisitExpr_(const Node* op) final {                                 \
-    return Arith(                                                          \
-        op, [](int64_t a, int64_t b) -> int64_t { return IntExpr; },       \
-        [](double a, double b) -> double { return FloatExpr; });           \
+#define TVM_TIRX_TEST_ARITH(Node, IntExpr, FloatExpr)                \
+  Value VisitExpr_(const Node* op) final {                           \
+    return Arith(                                                    \
+        op, [](int64_t a, int64_t b) -> int64_t { return IntExpr; }, \
+        [](double a, double b) -> double { return FloatExpr; });     \
   }
   TVM_TIRX_TEST_ARITH(AddNode, static_cast<int64_t>(uint64_t(a) + uint64_t(b)), a + b)
   TVM_TIRX_TEST_ARITH(SubNode, static_cast<int64_t>(uint64_t(a) - uint64_t(b)), a - b)
@@ -339,8 +340,8 @@ class Interpreter final : public StmtFunctor<void(const Stmt&)>,
   TVM_TIRX_TEST_ARITH(MinNode, std::min(a, b), std::isnan(a) || a < b ? a : b)
   TVM_TIRX_TEST_ARITH(MaxNode, std::max(a, b), std::isnan(a) || a > b ? a : b)
 #undef TVM_TIRX_TEST_ARITH
-#define TVM_TIRX_TEST_COMPARE(Node, Op)                                  \
-  Value VisitExpr_(const Node* op) final {                               \
+#define TVM_TIRX_TEST_COMPARE(Node, Op)                                   \
+  Value VisitExpr_(const Node* op) final {                                \
     return Compare(op, [](auto a, auto b) -> int64_t { return a Op b; }); \
   }
   TVM_TIRX_TEST_COMPARE(EQNode, ==)

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 #include "tirx/transform/arg_check_program.h"
 
-#include <tvm/codegen/argcheck.h>
 #include <tvm/runtime/device_api.h>
+#include <tvm/support/argcheck.h>
 #include <tvm/tirx/builtin.h>
 #include <tvm/tirx/op.h>
 

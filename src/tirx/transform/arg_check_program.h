@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
-/// Writer of the argument check program that <tvm/codegen/argcheck.h> describes.
+/// Writer of the argument check program that <tvm/support/argcheck.h> describes.
 #ifndef TVM_SRC_TIRX_TRANSFORM_ARG_CHECK_PROGRAM_H_
 #define TVM_SRC_TIRX_TRANSFORM_ARG_CHECK_PROGRAM_H_
 

@@ -43,11 +43,11 @@ bool IsCandidate(const Expr& expr) {
   int operations = 0;
   PostOrderVisitExpr(expr, [&](const Expr& e) {
     operations += IsArithmetic(e);
-    pure = pure && (IsArithmetic(e) || e.as<VarNode>() != nullptr ||
-                    e.as<IntImmNode>() != nullptr || e.as<FloatImmNode>() != nullptr ||
-                    e.as<EQNode>() || e.as<NENode>() || e.as<LTNode>() || e.as<LENode>() ||
-                    e.as<GTNode>() || e.as<GENode>() || e.as<AndNode>() || e.as<OrNode>() ||
-                    e.as<NotNode>());
+    pure =
+        pure && (IsArithmetic(e) || e.as<VarNode>() != nullptr || e.as<IntImmNode>() != nullptr ||
+                 e.as<FloatImmNode>() != nullptr || e.as<EQNode>() || e.as<NENode>() ||
+                 e.as<LTNode>() || e.as<LENode>() || e.as<GTNode>() || e.as<GENode>() ||
+                 e.as<AndNode>() || e.as<OrNode>() || e.as<NotNode>());
   });
   return pure && operations >= 2;
 }
@@ -59,9 +59,8 @@ class CandidateCounter final : public StmtExprVisitor {
 
  private:
   void VisitExpr(const Expr& expr) final {
-    if (IsCandidate(expr) && !UsesVar(expr, [this](const VarNode* v) {
-          return inner_.count(v) != 0;
-        })) {
+    if (IsCandidate(expr) &&
+        !UsesVar(expr, [this](const VarNode* v) { return inner_.count(v) != 0; })) {
       ++counts_[expr];
       return;  // the largest common expression gets the name
     }
@@ -159,10 +158,11 @@ class CommonNamer final : public StmtExprMutator {
 const transform::PrimFuncPassRegistration kPass{{
     .name = "tirx.CommonSubexprElim",
     .summary = "Name expressions that are computed several times",
-    .run = [](PrimFunc func, const transform::PassContext&) {
-      Stmt body = CommonNamer()(func->body);
-      return WithBody(std::move(func), std::move(body));
-    },
+    .run =
+        [](PrimFunc func, const transform::PassContext&) {
+          Stmt body = CommonNamer()(func->body);
+          return WithBody(std::move(func), std::move(body));
+        },
 }};
 
 }  // namespace

@@ -164,10 +164,11 @@ class BufferFlattener final : public StmtExprMutator {
 const transform::PrimFuncPassRegistration kPass{{
     .name = "tirx.FlattenBuffer",
     .summary = "Make buffers one-dimensional",
-    .run = [](PrimFunc func, const transform::PassContext&) {
-      Stmt body = BufferFlattener(func).Rewrite(func->body);
-      return WithBody(std::move(func), std::move(body));
-    },
+    .run =
+        [](PrimFunc func, const transform::PassContext&) {
+          Stmt body = BufferFlattener(func).Rewrite(func->body);
+          return WithBody(std::move(func), std::move(body));
+        },
 }};
 
 }  // namespace

@@ -29,12 +29,12 @@ class FoldingMutator : public StmtExprMutator {
     return StmtExprMutator::VisitExpr_(op);
   }
 
-#define TVM_TIRX_FOLD_BINARY(Node, Build)                               \
-  Expr VisitExpr_(const Node* op) override {                            \
-    PrimExpr a = VisitPrimExpr(op->a);                                  \
-    PrimExpr b = VisitPrimExpr(op->b);                                  \
+#define TVM_TIRX_FOLD_BINARY(Node, Build)                                   \
+  Expr VisitExpr_(const Node* op) override {                                \
+    PrimExpr a = VisitPrimExpr(op->a);                                      \
+    PrimExpr b = VisitPrimExpr(op->b);                                      \
     if (a.same_as(op->a) && b.same_as(op->b)) return ffi::GetRef<Expr>(op); \
-    return Build(std::move(a), std::move(b), op->span);                 \
+    return Build(std::move(a), std::move(b), op->span);                     \
   }
   TVM_TIRX_FOLD_BINARY(AddNode, tvm::add)
   TVM_TIRX_FOLD_BINARY(SubNode, tvm::sub)

@@ -80,18 +80,18 @@ class IndexDtypeMutator final : public StmtExprMutator {
     return IntImm(dtype_, op->value, op->span);
   }
 
-#define TVM_TIRX_INDEX_BINARY(Node, Build)                                     \
-  Expr VisitExpr_(const Node* op) final {                                      \
-    PrimExpr a = VisitPrimExpr(op->a);                                         \
-    PrimExpr b = VisitPrimExpr(op->b);                                         \
-    if (a.same_as(op->a) && b.same_as(op->b)) return ffi::GetRef<Expr>(op);    \
-    if (a.dtype() != b.dtype() && IsIndexType(a.dtype().element_of()) &&       \
-        IsIndexType(b.dtype().element_of())) {                                 \
-      DataType wanted = dtype_.with_lanes(op->a.dtype().lanes());              \
-      a = tvm::cast(wanted, a);                                                \
-      b = tvm::cast(wanted, b);                                                \
-    }                                                                          \
-    return Build(a, b, op->span);                                              \
+#define TVM_TIRX_INDEX_BINARY(Node, Build)                                  \
+  Expr VisitExpr_(const Node* op) final {                                   \
+    PrimExpr a = VisitPrimExpr(op->a);                                      \
+    PrimExpr b = VisitPrimExpr(op->b);                                      \
+    if (a.same_as(op->a) && b.same_as(op->b)) return ffi::GetRef<Expr>(op); \
+    if (a.dtype() != b.dtype() && IsIndexType(a.dtype().element_of()) &&    \
+        IsIndexType(b.dtype().element_of())) {                              \
+      DataType wanted = dtype_.with_lanes(op->a.dtype().lanes());           \
+      a = tvm::cast(wanted, a);                                             \
+      b = tvm::cast(wanted, b);                                             \
+    }                                                                       \
+    return Build(a, b, op->span);                                           \
   }
   TVM_TIRX_INDEX_BINARY(AddNode, tvm::add)
   TVM_TIRX_INDEX_BINARY(SubNode, tvm::sub)
@@ -175,8 +175,7 @@ class IndexDtypeMutator final : public StmtExprMutator {
     const BufferTypeNode* type = buffer.type();
     ffi::Array<PrimExpr> shape = ToIndices(type->shape);
     ffi::Array<PrimExpr> strides = ToIndices(type->strides);
-    PrimExpr offset =
-        type->elem_offset.defined() ? ToIndex(type->elem_offset) : type->elem_offset;
+    PrimExpr offset = type->elem_offset.defined() ? ToIndex(type->elem_offset) : type->elem_offset;
     if (shape.same_as(type->shape) && strides.same_as(type->strides) &&
         offset.same_as(type->elem_offset)) {
       return buffer;
@@ -302,8 +301,8 @@ PrimFunc ConvertIndexDtype(PrimFunc func, DataType dtype) {
     TVM_FFI_THROW(ValueError) << "the index dtype must be int32 or int64, got " << dtype;
   }
   IndexDtypeMutator mutator(dtype);
-  ffi::Array<Var> params = MapArray(
-      func->params, [&](const Var& param) { return mutator.ConvertParam(param); });
+  ffi::Array<Var> params =
+      MapArray(func->params, [&](const Var& param) { return mutator.ConvertParam(param); });
   Stmt body = mutator.VisitStmt(func->body);
   if (params.same_as(func->params) && body.same_as(func->body)) return func;
   return PrimFunc(params, body, func->ret_type, func->attrs, func->span);
@@ -333,9 +332,8 @@ namespace {
 const PrimFuncPassRegistration kForceNarrow{{
     .name = "tirx.ForceNarrowIndexToInt32",
     .summary = "Compute all indices in int32",
-    .run = [](PrimFunc func, const PassContext&) {
-      return ConvertIndexDtype(std::move(func), DataType::Int(32));
-    },
+    .run = [](PrimFunc func,
+              const PassContext&) { return ConvertIndexDtype(std::move(func), DataType::Int(32)); },
 }};
 
 }  // namespace

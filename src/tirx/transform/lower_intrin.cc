@@ -39,12 +39,12 @@ const std::unordered_map<const ffi::Object*, UnaryLowering>& UnaryTable() {
       const char* name;
       UnaryLowering lower;
     };
-    for (Row row : {Row{"tirx.exp", LowerExp}, Row{"tirx.exp2", LowerExp2},
-                    Row{"tirx.exp10", LowerExp10}, Row{"tirx.log", LowerLog},
-                    Row{"tirx.log2", LowerLog2}, Row{"tirx.log10", LowerLog10},
-                    Row{"tirx.log1p", LowerLog1p}, Row{"tirx.tanh", LowerTanh},
-                    Row{"tirx.sigmoid", LowerSigmoid}, Row{"tirx.erf", LowerErf},
-                    Row{"tirx.rsqrt", LowerRsqrt}}) {
+    for (Row row :
+         {Row{"tirx.exp", LowerExp}, Row{"tirx.exp2", LowerExp2}, Row{"tirx.exp10", LowerExp10},
+          Row{"tirx.log", LowerLog}, Row{"tirx.log2", LowerLog2}, Row{"tirx.log10", LowerLog10},
+          Row{"tirx.log1p", LowerLog1p}, Row{"tirx.tanh", LowerTanh},
+          Row{"tirx.sigmoid", LowerSigmoid}, Row{"tirx.erf", LowerErf},
+          Row{"tirx.rsqrt", LowerRsqrt}}) {
       Op op = Op::TryGet(row.name);
       if (op.defined()) t->emplace(op.get(), row.lower);
     }
@@ -239,13 +239,14 @@ class IntrinLowerer final : public StmtExprMutator {
 const transform::PrimFuncPassRegistration kPass{{
     .name = "tirx.LowerIntrin",
     .summary = "Lower operators that code generators lack",
-    .run = [](PrimFunc func, const transform::PassContext&) {
-      auto target = func->GetAttr<Target>(attr::kTarget);
-      TVM_FFI_CHECK(target.has_value(), ValueError)
-          << "LowerIntrin: the function has no attribute `target`; run BindTarget first";
-      Stmt body = IntrinLowerer(target.value())(func->body);
-      return WithBody(std::move(func), std::move(body));
-    },
+    .run =
+        [](PrimFunc func, const transform::PassContext&) {
+          auto target = func->GetAttr<Target>(attr::kTarget);
+          TVM_FFI_CHECK(target.has_value(), ValueError)
+              << "LowerIntrin: the function has no attribute `target`; run BindTarget first";
+          Stmt body = IntrinLowerer(target.value())(func->body);
+          return WithBody(std::move(func), std::move(body));
+        },
 }};
 
 }  // namespace

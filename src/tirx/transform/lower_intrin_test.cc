@@ -27,8 +27,8 @@ double UlpError(float got, double want) {
   float rounded = static_cast<float>(want);
   if (std::isinf(rounded) || std::isinf(got)) return got == rounded ? 0 : kInf;
   if (got == 0 && rounded == 0 && std::signbit(want)) return std::signbit(got) ? 0 : kInf;
-  double unit = std::max(std::ldexp(1.0, std::ilogb(want == 0 ? 1e-45 : want) - 23),
-                         std::ldexp(1.0, -149));
+  double unit =
+      std::max(std::ldexp(1.0, std::ilogb(want == 0 ? 1e-45 : want) - 23), std::ldexp(1.0, -149));
   return std::abs(got - want) / unit;
 }
 
@@ -55,11 +55,11 @@ struct Case {
   double lo, hi;
 };
 
-const double kBorders[] = {0.0,   -0.0,    1.0,     -1.0,   kInf,     -kInf,     kNaN,
-                           1e-45, -1e-45,  1e-40,   -1e-40, 1.2e-38,  3.4e38,    -3.4e38,
-                           88.72, 88.73,   -87.33,  -103.9, -104.0,   -150.0,    128.0,
-                           127.99, 1e-10,  0.625,   0.6249, 0.921875, 0.9218,    9.02,
-                           4.0,   3.9,     16777216.0, 38.53, 38.54,  -44.8,     -45.2};
+const double kBorders[] = {0.0,    -0.0,   1.0,        -1.0,   kInf,     -kInf,  kNaN,
+                           1e-45,  -1e-45, 1e-40,      -1e-40, 1.2e-38,  3.4e38, -3.4e38,
+                           88.72,  88.73,  -87.33,     -103.9, -104.0,   -150.0, 128.0,
+                           127.99, 1e-10,  0.625,      0.6249, 0.921875, 0.9218, 9.02,
+                           4.0,    3.9,    16777216.0, 38.53,  38.54,    -44.8,  -45.2};
 
 class MathLowering : public ::testing::TestWithParam<Case> {};
 
@@ -94,20 +94,19 @@ double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double Exp10(double x) { return std::pow(10.0, x); }
 double Rsqrt(double x) { return 1 / std::sqrt(x); }
 
-INSTANTIATE_TEST_SUITE_P(
-    Functions, MathLowering,
-    ::testing::Values(Case{"exp", LowerExp, std::exp, -105, 90},
-                      Case{"exp2", LowerExp2, std::exp2, -151, 129},
-                      Case{"exp10", LowerExp10, Exp10, -46, 39},
-                      Case{"log", LowerLog, std::log, 0, 4},
-                      Case{"log2", LowerLog2, std::log2, 0, 4},
-                      Case{"log10", LowerLog10, std::log10, 0, 4},
-                      Case{"log1p", LowerLog1p, std::log1p, -1.01, 3},
-                      Case{"tanh", LowerTanh, std::tanh, -10, 10},
-                      Case{"sigmoid", LowerSigmoid, Sigmoid, -105, 30},
-                      Case{"erf", LowerErf, std::erf, -4.5, 4.5},
-                      Case{"rsqrt", LowerRsqrt, Rsqrt, 0, 10}),
-    [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Functions, MathLowering,
+                         ::testing::Values(Case{"exp", LowerExp, std::exp, -105, 90},
+                                           Case{"exp2", LowerExp2, std::exp2, -151, 129},
+                                           Case{"exp10", LowerExp10, Exp10, -46, 39},
+                                           Case{"log", LowerLog, std::log, 0, 4},
+                                           Case{"log2", LowerLog2, std::log2, 0, 4},
+                                           Case{"log10", LowerLog10, std::log10, 0, 4},
+                                           Case{"log1p", LowerLog1p, std::log1p, -1.01, 3},
+                                           Case{"tanh", LowerTanh, std::tanh, -10, 10},
+                                           Case{"sigmoid", LowerSigmoid, Sigmoid, -105, 30},
+                                           Case{"erf", LowerErf, std::erf, -4.5, 4.5},
+                                           Case{"rsqrt", LowerRsqrt, Rsqrt, 0, 10}),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 TEST(MathLowering, PowMatchesC) {
   Var x("x", DataType::Float(32)), y("y", DataType::Float(32));
@@ -122,8 +121,9 @@ TEST(MathLowering, PowMatchesC) {
     EXPECT_LE(error, 2.0) << a << " ^ " << b << " gave " << got;
     worst = std::max(worst, error);
   };
-  const double values[] = {0.0, -0.0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, kInf, -kInf, kNaN, 1e-45,
-                           3.4e38, 1.5, -1.5, 100, -101, 16777217, 1e10, 0.999, 1.001, 2.5};
+  const double values[] = {0.0,  -0.0, 1,    -1,       2,    -2,    0.5,    -0.5,
+                           3,    -3,   kInf, -kInf,    kNaN, 1e-45, 3.4e38, 1.5,
+                           -1.5, 100,  -101, 16777217, 1e10, 0.999, 1.001,  2.5};
   for (double a : values) {
     for (double b : values) check(static_cast<float>(a), static_cast<float>(b));
   }
@@ -157,8 +157,8 @@ TEST(LowerIntrin, FloorDivAndModOfAllSigns) {
     testing::Interpreter().Run(func, {out});
     for (int64_t k = 0; k < 41; ++k) {
       int64_t v = k - 20;
-      int64_t quotient = static_cast<int64_t>(
-          std::floor(static_cast<double>(v) / static_cast<double>(divisor)));
+      int64_t quotient =
+          static_cast<int64_t>(std::floor(static_cast<double>(v) / static_cast<double>(divisor)));
       EXPECT_EQ(out->i[k], quotient * 1000 + (v - quotient * divisor)) << v << " / " << divisor;
     }
   }
@@ -167,7 +167,8 @@ TEST(LowerIntrin, FloorDivAndModOfAllSigns) {
 TEST(LowerIntrin, NonNegativeIndexNeedsNoFix) {
   Var i("i");
   PrimFunc func = Lowered(FloorDiv(i, IntImm::Int32(3)), i, 10, DataType::Int(32));
-  EXPECT_FALSE(HasNode(func, [](const ffi::ObjectRef& n) { return n.as<SelectNode>() != nullptr; }));
+  EXPECT_FALSE(
+      HasNode(func, [](const ffi::ObjectRef& n) { return n.as<SelectNode>() != nullptr; }));
   EXPECT_TRUE(HasNode(func, [](const ffi::ObjectRef& n) { return n.as<DivNode>() != nullptr; }));
 }
 
@@ -177,10 +178,10 @@ TEST(LowerIntrin, VectorsStayVectorsAndDoublesStayCalls) {
     return call != nullptr && call->op.same_as(Op::Get("tirx.exp"));
   };
   Var i("i");
-  EXPECT_FALSE(HasNode(Lowered(exp(cast(DataType::Float(32), i)), i, 4, DataType::Float(32)),
-                       is_exp));
-  EXPECT_TRUE(HasNode(Lowered(exp(cast(DataType::Float(64), i)), i, 4, DataType::Float(64)),
-                      is_exp));
+  EXPECT_FALSE(
+      HasNode(Lowered(exp(cast(DataType::Float(32), i)), i, 4, DataType::Float(32)), is_exp));
+  EXPECT_TRUE(
+      HasNode(Lowered(exp(cast(DataType::Float(64), i)), i, 4, DataType::Float(64)), is_exp));
 }
 
 }  // namespace

@@ -259,8 +259,7 @@ class BuiltinLowerer final : public StmtExprMutator {
           << " cannot be passed to a packed function";
       if (dtype.is_handle()) {
         PrimExpr is_null(Call(DataType::Bool(), builtin::isnullptr(), {value}));
-        type_index =
-            Select(is_null, IntImm::Int32(kTVMFFINone), IntImm::Int32(kTVMFFIOpaquePtr));
+        type_index = Select(is_null, IntImm::Int32(kTVMFFINone), IntImm::Int32(kTVMFFIOpaquePtr));
       } else if (dtype.is_bool()) {
         type_index = IntImm::Int32(kTVMFFIBool);
         stored = cast(DataType::Int(64), PrimExpr(value));
@@ -334,13 +333,14 @@ class BuiltinLowerer final : public StmtExprMutator {
 const transform::PrimFuncPassRegistration kPass{{
     .name = "tirx.LowerTVMBuiltin",
     .summary = "Lower packed calls and large allocations of host functions to the C runtime",
-    .run = [](PrimFunc func, const transform::PassContext&) {
-      auto target = func->GetAttr<Target>(attr::kTarget);
-      int device_type =
-          target.has_value() ? target.value()->GetTargetDeviceType() : static_cast<int>(kDLCPU);
-      Stmt body = BuiltinLowerer(device_type).Lower(func->body);
-      return WithBody(std::move(func), std::move(body));
-    },
+    .run =
+        [](PrimFunc func, const transform::PassContext&) {
+          auto target = func->GetAttr<Target>(attr::kTarget);
+          int device_type =
+              target.has_value() ? target.value()->GetTargetDeviceType() : static_cast<int>(kDLCPU);
+          Stmt body = BuiltinLowerer(device_type).Lower(func->body);
+          return WithBody(std::move(func), std::move(body));
+        },
 }};
 
 }  // namespace

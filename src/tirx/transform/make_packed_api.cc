@@ -163,8 +163,8 @@ class ParamUnpacker {
     for (const auto& [buffer, handle] : tensors) {
       Expr data = StructGet(DataPointerType(buffer), handle, 0, builtin::kDLTensorData);
       if (!buffer.elem_offset().defined() || is_zero(buffer.elem_offset())) {
-        Expr offset = StructGet(PrimType(DataType::UInt(64)), handle, 0,
-                                builtin::kDLTensorByteOffset);
+        Expr offset =
+            StructGet(PrimType(DataType::UInt(64)), handle, 0, builtin::kDLTensorByteOffset);
         data = Call(DataPointerType(buffer), builtin::handle_add_byte_offset(),
                     {data, cast(DataType::Int(64), PrimExpr(offset))});
       }
@@ -209,8 +209,8 @@ class ParamUnpacker {
       return Call(param->ty, builtin::handle_add_byte_offset(),
                   {value, Select(is_object, IntImm::Int64(kTensorHeaderBytes), IntImm::Int64(0))});
     }
-    PrimExpr bits(StructGet(PrimType(DataType::Int(64)), args_, index,
-                            builtin::kTVMFFIAnyUnionValue));
+    PrimExpr bits(
+        StructGet(PrimType(DataType::Int(64)), args_, index, builtin::kTVMFFIAnyUnionValue));
     if (dtype.is_any_float()) {
       // An integer is accepted for a float.
       PrimExpr is_float = equal(PrimExpr(TypeIndex(index)), IntImm::Int32(kTVMFFIFloat));
@@ -238,8 +238,8 @@ class ParamUnpacker {
     const auto* offset = buffer.elem_offset().as<VarNode>();
     if (offset != nullptr && defined_.emplace(offset, true).second) {
       int64_t bytes = (buffer.dtype().bits() * buffer.dtype().lanes() + 7) / 8;
-      PrimExpr value(StructGet(PrimType(DataType::UInt(64)), handle, 0,
-                               builtin::kDLTensorByteOffset));
+      PrimExpr value(
+          StructGet(PrimType(DataType::UInt(64)), handle, 0, builtin::kDLTensorByteOffset));
       value = floordiv(cast(DataType::Int(64), value), IntImm::Int64(bytes));
       seq->push_back(Bind(ffi::GetRef<Var>(offset), cast(offset->dtype(), value)));
     }
@@ -269,7 +269,8 @@ bool IsExported(const PrimFunc& func) {
          func->GetAttr<int64_t>(attr::kCallingConv, static_cast<int64_t>(0)).value() == 0;
 }
 
-PrimFunc ToPacked(PrimFunc func, const std::unordered_map<const ffi::Object*, std::string>& packed) {
+PrimFunc ToPacked(PrimFunc func,
+                  const std::unordered_map<const ffi::Object*, std::string>& packed) {
   ffi::String symbol = func->GetAttr<ffi::String>(attr::kGlobalSymbol).value();
   Target target = func->GetAttr<Target>(attr::kTarget).value();
   Var self("self_handle", HandleType());
@@ -300,9 +301,9 @@ IRModule Run(IRModule mod, const tvm::transform::PassContext&) {
   for (const auto& [var, base] : mod->functions) {
     auto func = base.as<PrimFunc>();
     if (func.has_value() && IsExported(*func) && HostOf(*func).defined()) {
-      packed.emplace(var.get(),
-                     "__tvm_ffi_" + std::string(
-                                        (*func)->GetAttr<ffi::String>(attr::kGlobalSymbol).value()));
+      packed.emplace(
+          var.get(),
+          "__tvm_ffi_" + std::string((*func)->GetAttr<ffi::String>(attr::kGlobalSymbol).value()));
     }
   }
   if (packed.empty()) return mod;

@@ -3,7 +3,7 @@
 /// MakePackedAPI and LowerTVMBuiltin. What the check program means is tested with its interpreter
 /// (codegen/argcheck); here it is that the right program is written.
 #include <gtest/gtest.h>
-#include <tvm/codegen/argcheck.h>
+#include <tvm/support/argcheck.h>
 #include <tvm/target/target.h>
 #include <tvm/tirx/builtin.h>
 #include <tvm/tirx/op.h>
@@ -40,8 +40,8 @@ struct Example {
 
   PrimFunc Func() const {
     Var i("i", DataType::Int(64));
-    Stmt body = For(i, 0, m, ForKind::kSerial,
-                    BufferStore(b, BufferLoad(a, {i, IntImm::Int64(0)}), {i}));
+    Stmt body =
+        For(i, 0, m, ForKind::kSerial, BufferStore(b, BufferLoad(a, {i, IntImm::Int64(0)}), {i}));
     PrimFunc func({a, b, n}, body);
     func = WithAttr(func, "target", Target("llvm"));
     return WithAttr(func, "global_symbol", ffi::String("f"));
@@ -129,8 +129,8 @@ TEST(MakePackedAPI, NeedsATarget) {
 TEST(LowerTVMBuiltin, LargeAllocationsComeFromTheWorkspace) {
   auto lower = [](int64_t elements, const char* scope) {
     Buffer t = decl_buffer({IntImm::Int64(elements)}, DataType::Float(32), "T", scope);
-    PrimFunc func({}, SeqStmt({AllocBuffer(t), BufferStore(t, PrimExpr(1.0f),
-                                                           {IntImm::Int64(0)})}));
+    PrimFunc func({},
+                  SeqStmt({AllocBuffer(t), BufferStore(t, PrimExpr(1.0f), {IntImm::Int64(0)})}));
     return RunPass(transform::LowerTVMBuiltin(), func);
   };
   EXPECT_EQ(CountNodes<AllocBufferNode>(lower(255, "global")), 1);
@@ -146,9 +146,8 @@ TEST(LowerTVMBuiltin, ReturnFreesWhatIsAlive) {
   Buffer t = decl_buffer({IntImm::Int64(4096)}, DataType::Float(32), "T");
   Var n("n");
   Stmt early = IfThenElse(n > 3, Return(IntImm::Int32(0)));
-  PrimFunc func({n}, SeqStmt({AllocBuffer(t),
-                              BufferStore(t, PrimExpr(1.0f), {IntImm::Int64(0)}), early,
-                              BufferStore(t, PrimExpr(2.0f), {IntImm::Int64(1)})}));
+  PrimFunc func({n}, SeqStmt({AllocBuffer(t), BufferStore(t, PrimExpr(1.0f), {IntImm::Int64(0)}),
+                              early, BufferStore(t, PrimExpr(2.0f), {IntImm::Int64(1)})}));
   PrimFunc after = RunPass(transform::LowerTVMBuiltin(), func);
   EXPECT_EQ(CountCalls(after, builtin::TVMBackendFreeWorkspace()), 2);
 }

@@ -172,10 +172,10 @@ PrimExpr LogSteps(Steps* s, const PrimExpr& x) {
 PrimExpr Log2Steps(Steps* s, const PrimExpr& x) {
   Decomposed d = DecomposeFloat(s, x);
   // log2(1 + f) = f log2(e) + f^2 Q(f); error 0.015. log2(e) has two parts.
-  PrimExpr q = s->Horner(d.f, {-0.7213475704193115, 0.4808984100818634, -0.36066868901252747,
-                               0.2885306179523468, -0.24070364236831665, 0.20643341541290283,
-                               -0.17521043121814728, 0.1545155942440033, -0.18805576860904694,
-                               0.17545086145401});
+  PrimExpr q = s->Horner(
+      d.f, {-0.7213475704193115, 0.4808984100818634, -0.36066868901252747, 0.2885306179523468,
+            -0.24070364236831665, 0.20643341541290283, -0.17521043121814728, 0.1545155942440033,
+            -0.18805576860904694, 0.17545086145401});
   constexpr double kLog2EHi = 1.4423828125;
   constexpr double kLog2ELo = kLog2E - kLog2EHi;
   PrimExpr tail = s->MulAdd(d.f, s->K(kLog2ELo), Mul(Mul(d.f, d.f), q));
@@ -284,9 +284,9 @@ PrimExpr LowerTanh(const PrimExpr& arg, const MathOptions& options) {
   PrimExpr a = s.Name("a", s.Abs(x));
   // tanh x = x + x^3 P(x^2), |x| <= 0.625; error 0.003.
   PrimExpr square = s.Name("square", Mul(x, x));
-  PrimExpr p = s.Horner(square, {-0.3333333134651184, 0.1333320587873459, -0.05394676327705383,
-                                 0.021700704470276833, -0.008177400566637516,
-                                 0.0021429636981338263});
+  PrimExpr p =
+      s.Horner(square, {-0.3333333134651184, 0.1333320587873459, -0.05394676327705383,
+                        0.021700704470276833, -0.008177400566637516, 0.0021429636981338263});
   PrimExpr small = s.MulAdd(Mul(x, square), p, x);
   // Elsewhere 1 - 2 / (e^2x + 1), which is 1 from 9.02 on.
   PrimExpr doubled = s.Name("doubled", s.AtMost(Add(a, a), 20.0));
@@ -311,10 +311,10 @@ PrimExpr LowerErf(const PrimExpr& arg, const MathOptions& options) {
   PrimExpr a = s.Name("a", s.AtMost(s.Abs(x), 4.0));
   // erf x = x + x P(x^2), |x| <= 0.95; error 0.0003.
   PrimExpr square = s.Name("square", Mul(x, x));
-  PrimExpr p = s.Horner(square, {0.12837916612625122, -0.37612637877464294, 0.11283786594867706,
-                                 -0.026865694671869278, 0.005221899598836899,
-                                 -0.0008498653187416494, 0.00011386579717509449,
-                                 -1.0057255167339463e-05});
+  PrimExpr p =
+      s.Horner(square, {0.12837916612625122, -0.37612637877464294, 0.11283786594867706,
+                        -0.026865694671869278, 0.005221899598836899, -0.0008498653187416494,
+                        0.00011386579717509449, -1.0057255167339463e-05});
   PrimExpr small = s.MulAdd(x, p, x);
   // Elsewhere 1 - e^g, g = ln erfc(a) as a polynomial on [0.9, 4]; error 0.001. From 4 on it is 1.
   PrimExpr g = s.Horner(a, {0.0001692051300778985, -1.1294883489608765, -0.6334008574485779,
@@ -337,16 +337,15 @@ PrimExpr LowerPow(const PrimExpr& base, const PrimExpr& exponent, const MathOpti
   // log2 |x| in double: an error of the logarithm counts |y log2 x| times in the result.
   PrimExpr wide = s.Name("wide", Cast(s.F64(), a));
   constexpr int64_t kTwoThirds = 0x3FE5555555555555;
-  PrimExpr bits =
-      s.Name("bits", Sub(tvm::reinterpret(s.I64(), wide), s.KI64(kTwoThirds)));
+  PrimExpr bits = s.Name("bits", Sub(tvm::reinterpret(s.I64(), wide), s.KI64(kTwoThirds)));
   PrimExpr e = Cast(s.F64(), Cast(s.I32(), s.Shr(bits, 52)));
-  PrimExpr m = s.Name("m", tvm::reinterpret(s.F64(), Add(s.And(bits, 0x000FFFFFFFFFFFFF),
-                                                         s.KI64(kTwoThirds))));
+  PrimExpr m = s.Name(
+      "m", tvm::reinterpret(s.F64(), Add(s.And(bits, 0x000FFFFFFFFFFFFF), s.KI64(kTwoThirds))));
   PrimExpr f = s.Name("f", Div(Sub(m, s.KD(1.0)), Add(m, s.KD(1.0))));
   PrimExpr f2 = s.Name("f2", Mul(f, f));
   // log2 m = 2 log2(e) artanh f; relative error 2^-40.
-  PrimExpr p = s.Horner(f2, {2 * kLog2E, 0.9617966945526101, 0.5770777953700288,
-                             0.4122238385349654, 0.3193446305210786, 0.29028005593008527});
+  PrimExpr p = s.Horner(f2, {2 * kLog2E, 0.9617966945526101, 0.5770777953700288, 0.4122238385349654,
+                             0.3193446305210786, 0.29028005593008527});
   PrimExpr log2 = s.MulAdd(f, p, e);
   PrimExpr inf64 = s.KD(std::numeric_limits<double>::infinity());
   log2 = Select(GT(wide, s.KD(0.0)), log2, s.KD(-std::numeric_limits<double>::infinity()));
@@ -374,8 +373,8 @@ PrimExpr LowerPow(const PrimExpr& base, const PrimExpr& exponent, const MathOpti
   is_bad = tirx::And(is_bad, LT(a, s.Inf()));
   PrimExpr result = Select(tirx::And(has_sign, is_odd), Sub(s.K(0.0), magnitude), magnitude);
   // 0 - 0 is +0, but an odd power of -0 is -0.
-  result = Select(tirx::And(tirx::And(has_sign, is_odd), EQ(magnitude, s.K(0.0))), s.K(-0.0),
-                  result);
+  result =
+      Select(tirx::And(tirx::And(has_sign, is_odd), EQ(magnitude, s.K(0.0))), s.K(-0.0), result);
   result = Select(is_bad, s.NaN(), result);
   PrimExpr is_one = Or(EQ(y, s.K(0.0)), EQ(x, s.K(1.0)));
   // 1^y = 1 even for NaN; |x| = 1 with a NaN exponent and x = -1 is NaN.

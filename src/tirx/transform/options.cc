@@ -16,8 +16,7 @@ void StmtSimplifyOptionsNode::RegisterReflection() {
               "Chain known inequalities", refl::default_value(false))
       .def_ro("convert_boolean_to_and_of_ors", &Node::convert_boolean_to_and_of_ors,
               "Bring conditions to conjunctive form", refl::default_value(false))
-      .def_ro("apply_constraints_to_boolean_branches",
-              &Node::apply_constraints_to_boolean_branches,
+      .def_ro("apply_constraints_to_boolean_branches", &Node::apply_constraints_to_boolean_branches,
               "Simplify each operand of and/or assuming the other", refl::default_value(false));
 }
 
@@ -33,8 +32,8 @@ void UnrollLoopOptionsNode::RegisterReflection() {
               refl::default_value(static_cast<int64_t>(0)))
       .def_ro("explicit_unroll", &Node::explicit_unroll, "Replicate bodies",
               refl::default_value(true))
-      .def_ro("unroll_local_access", &Node::unroll_local_access,
-              "Unroll loops over local buffers", refl::default_value(false));
+      .def_ro("unroll_local_access", &Node::unroll_local_access, "Unroll loops over local buffers",
+              refl::default_value(false));
 }
 
 void RemoveNoOpOptionsNode::RegisterReflection() {

@@ -10,20 +10,20 @@
 namespace tvm {
 namespace tirx {
 
-#define TVM_TIRX_DEFINE_OPTIONS_REF(Name, Node)                                             \
-  class Name : public Attrs {                                                               \
-   public:                                                                                  \
-    Name() : Attrs(ffi::UnsafeInit{}) { data_ = ffi::make_object<Node>(); }                 \
-    explicit Name(ffi::UnsafeInit tag) : Attrs(tag) {}                                      \
-    explicit Name(ffi::ObjectPtr<Node> node) : Attrs(ffi::UnsafeInit{}) {                   \
-      data_ = std::move(node);                                                              \
-    }                                                                                       \
-    Name(const Name&) = default;                                                            \
-    Name& operator=(const Name&) = default;                                                 \
-    const Node* operator->() const { return static_cast<const Node*>(data_.get()); }        \
-    const Node* get() const { return operator->(); }                                        \
-    static constexpr bool _type_is_nullable = false;                                        \
-    using ContainerType = Node;                                                             \
+#define TVM_TIRX_DEFINE_OPTIONS_REF(Name, Node)                                      \
+  class Name : public Attrs {                                                        \
+   public:                                                                           \
+    Name() : Attrs(ffi::UnsafeInit{}) { data_ = ffi::make_object<Node>(); }          \
+    explicit Name(ffi::UnsafeInit tag) : Attrs(tag) {}                               \
+    explicit Name(ffi::ObjectPtr<Node> node) : Attrs(ffi::UnsafeInit{}) {            \
+      data_ = std::move(node);                                                       \
+    }                                                                                \
+    Name(const Name&) = default;                                                     \
+    Name& operator=(const Name&) = default;                                          \
+    const Node* operator->() const { return static_cast<const Node*>(data_.get()); } \
+    const Node* get() const { return operator->(); }                                 \
+    static constexpr bool _type_is_nullable = false;                                 \
+    using ContainerType = Node;                                                      \
   }
 
 struct StmtSimplifyOptionsNode : public BaseAttrsNode {

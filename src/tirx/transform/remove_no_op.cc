@@ -164,19 +164,20 @@ class NoOpRemover final : public StmtMutator {
 const transform::PrimFuncPassRegistration kPass{{
     .name = "tirx.RemoveNoOp",
     .summary = "Remove statements without effect",
-    .run = [](PrimFunc func, const transform::PassContext& ctx) {
-      RemoveNoOpOptions options = GetOptions<RemoveNoOpOptions>(ctx, "tirx.RemoveNoOp");
-      Stmt body = func->body;
-      // A removed statement may have held the last use of a name: repeat until nothing changes.
-      for (int round = 0; round < 8; ++round) {
-        UseCounter counter;
-        counter(body);
-        Stmt next = NoOpRemover(&counter.uses, options->ignore_profiler_call)(body);
-        if (next.same_as(body)) break;
-        body = next;
-      }
-      return WithBody(std::move(func), std::move(body));
-    },
+    .run =
+        [](PrimFunc func, const transform::PassContext& ctx) {
+          RemoveNoOpOptions options = GetOptions<RemoveNoOpOptions>(ctx, "tirx.RemoveNoOp");
+          Stmt body = func->body;
+          // A removed statement may have held the last use of a name: repeat until nothing changes.
+          for (int round = 0; round < 8; ++round) {
+            UseCounter counter;
+            counter(body);
+            Stmt next = NoOpRemover(&counter.uses, options->ignore_profiler_call)(body);
+            if (next.same_as(body)) break;
+            body = next;
+          }
+          return WithBody(std::move(func), std::move(body));
+        },
 }};
 
 }  // namespace

@@ -40,19 +40,21 @@ class AssumeRemover final : public StmtDropper {
 const transform::PrimFuncPassRegistration kSkipAssert{{
     .name = "tirx.SkipAssert",
     .summary = "Remove assertions",
-    .run = [](PrimFunc func, const transform::PassContext&) {
-      Stmt body = AssertRemover()(func->body);
-      return WithBody(std::move(func), std::move(body));
-    },
+    .run =
+        [](PrimFunc func, const transform::PassContext&) {
+          Stmt body = AssertRemover()(func->body);
+          return WithBody(std::move(func), std::move(body));
+        },
 }};
 
 const transform::PrimFuncPassRegistration kRemoveAssume{{
     .name = "tirx.RemoveAssume",
     .summary = "Remove assumptions",
-    .run = [](PrimFunc func, const transform::PassContext&) {
-      Stmt body = AssumeRemover()(func->body);
-      return WithBody(std::move(func), std::move(body));
-    },
+    .run =
+        [](PrimFunc func, const transform::PassContext&) {
+          Stmt body = AssumeRemover()(func->body);
+          return WithBody(std::move(func), std::move(body));
+        },
 }};
 
 }  // namespace

@@ -27,18 +27,19 @@ const AttrStmtNode* FindDeviceRegion(const Stmt& stmt) {
 const transform::PrimFuncPassRegistration kPass{{
     .name = "tirx.SplitHostDevice",
     .summary = "Separate device kernels from host functions",
-    .run = [](PrimFunc func, const transform::PassContext&) {
-      if (const AttrStmtNode* region = FindDeviceRegion(func->body)) {
-        auto target = func->GetAttr<Target>(attr::kTarget);
-        TVM_FFI_THROW(ValueError)
-            << "SplitHostDevice: function "
-            << func->GetAttr<ffi::String>(attr::kGlobalSymbol, ffi::String("<private>")).value()
-            << " holds device code (attribute " << region->attr_key << "), but target "
-            << (target.has_value() ? std::string(target.value()->kind->name) : "<none>")
-            << " has no device";
-      }
-      return func;
-    },
+    .run =
+        [](PrimFunc func, const transform::PassContext&) {
+          if (const AttrStmtNode* region = FindDeviceRegion(func->body)) {
+            auto target = func->GetAttr<Target>(attr::kTarget);
+            TVM_FFI_THROW(ValueError)
+                << "SplitHostDevice: function "
+                << func->GetAttr<ffi::String>(attr::kGlobalSymbol, ffi::String("<private>")).value()
+                << " holds device code (attribute " << region->attr_key << "), but target "
+                << (target.has_value() ? std::string(target.value()->kind->name) : "<none>")
+                << " has no device";
+          }
+          return func;
+        },
 }};
 
 }  // namespace

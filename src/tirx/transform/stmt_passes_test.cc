@@ -30,9 +30,10 @@ TEST(FlattenBuffer, ParametersKeepTheirShape) {
   Stmt body = For(i, 0, 4, ForKind::kSerial,
                   For(j, 0, 8, ForKind::kSerial,
                       SeqStmt({BufferStore(b, BufferLoad(a, {i, j}) + 1.0f, {i, j})})));
-  PrimFunc func({a}, SeqStmt({AllocBuffer(b), body,
-                              For(i, 0, 4, ForKind::kSerial,
-                                  BufferStore(a, BufferLoad(b, {i, 7 - i}), {i, i}))}));
+  PrimFunc func(
+      {a},
+      SeqStmt({AllocBuffer(b), body,
+               For(i, 0, 4, ForKind::kSerial, BufferStore(a, BufferLoad(b, {i, 7 - i}), {i, i}))}));
   PrimFunc after = RunPass(transform::FlattenBuffer(), func);
   EXPECT_TRUE(after->params[0].same_as(a));
   PostOrderVisit(after->body, [](const ffi::ObjectRef& node) {
@@ -54,10 +55,10 @@ TEST(FlattenBuffer, StridesOffsetAndRankZero) {
   Buffer a("A", BufferType(DataType::Float(32), {3, 4}, {16, 2}, IntImm::Int32(5)));
   Buffer s = decl_buffer(ffi::Array<PrimExpr>(), DataType::Float(32), "S");
   Var i("i"), j("j");
-  PrimFunc func({a, s}, For(i, 0, 3, ForKind::kSerial,
-                            For(j, 0, 4, ForKind::kSerial,
-                                BufferStore(s, BufferLoad(s, {}) * 3.0f + BufferLoad(a, {i, j}),
-                                            {}))));
+  PrimFunc func({a, s},
+                For(i, 0, 3, ForKind::kSerial,
+                    For(j, 0, 4, ForKind::kSerial,
+                        BufferStore(s, BufferLoad(s, {}) * 3.0f + BufferLoad(a, {i, j}), {}))));
   PrimFunc after = RunPass(transform::FlattenBuffer(), func);
   auto m1 = Pattern(64), m2 = Pattern(64), s1 = Pattern(1, 3), s2 = Pattern(1, 3);
   testing::Interpreter().Run(func, {m1, s1});
@@ -80,14 +81,13 @@ TEST(FlattenBuffer, LargeBuffersAreIndexedIn64Bits) {
 TEST(StmtSimplify, UsesLoopsAndConditions) {
   Buffer a = VectorOf(64, "A");
   Var i("i"), j("j"), n("n");
-  Stmt body = For(i, 0, 8, ForKind::kSerial,
-                  For(j, 0, 8, ForKind::kSerial,
-                      SeqStmt({IfThenElse(i * 8 + j < 64,
-                                          BufferStore(a, PrimExpr(1.0f),
-                                                      {FloorDiv(i * 8 + j, IntImm::Int32(8))})),
-                               IfThenElse(j >= 8, BufferStore(a, PrimExpr(2.0f), {0})),
-                               IfThenElse(n > 3, IfThenElse(n > 2, BufferStore(a, PrimExpr(3.0f),
-                                                                               {j})))})));
+  Stmt body = For(
+      i, 0, 8, ForKind::kSerial,
+      For(j, 0, 8, ForKind::kSerial,
+          SeqStmt({IfThenElse(i * 8 + j < 64, BufferStore(a, PrimExpr(1.0f),
+                                                          {FloorDiv(i * 8 + j, IntImm::Int32(8))})),
+                   IfThenElse(j >= 8, BufferStore(a, PrimExpr(2.0f), {0})),
+                   IfThenElse(n > 3, IfThenElse(n > 2, BufferStore(a, PrimExpr(3.0f), {j})))})));
   PrimFunc func({a, n}, body);
   PrimFunc after = RunPass(transform::StmtSimplify(), func);
   EXPECT_EQ(CountNodes<IfThenElseNode>(after), 1);
@@ -132,11 +132,11 @@ TEST(RemoveNoOp, EmptyLoopsUnusedNamesAndSelfStores) {
 TEST(UnrollLoop, ReplicatesAndFolds) {
   Buffer a = VectorOf(8, "A");
   Var i("i"), j("j");
-  PrimFunc func({a}, For(i, 0, 4, ForKind::kUnrolled,
-                         For(j, 1, 2, ForKind::kUnrolled,
-                             IfThenElse(PrimExpr(i) != 2,
-                                        BufferStore(a, cast(DataType::Float(32), i + j),
-                                                    {i * 2 + j - 1})))));
+  PrimFunc func(
+      {a}, For(i, 0, 4, ForKind::kUnrolled,
+               For(j, 1, 2, ForKind::kUnrolled,
+                   IfThenElse(PrimExpr(i) != 2,
+                              BufferStore(a, cast(DataType::Float(32), i + j), {i * 2 + j - 1})))));
   PrimFunc after = RunPass(transform::UnrollLoop(), func);
   EXPECT_EQ(CountNodes<ForNode>(after), 0);
   EXPECT_EQ(CountNodes<IfThenElseNode>(after), 0);

@@ -65,8 +65,8 @@ class DecidableFinder final : public ExprVisitor {
 
 class StmtSimplifier final : public StmtExprMutator {
  public:
-  /// `scheduled`: a kernel rule wrote the function with simplified indices; only what can be decided
-  /// is looked at.
+  /// `scheduled`: a kernel rule wrote the function with simplified indices; only what can be
+  /// decided is looked at.
   StmtSimplifier(int64_t extensions, bool scheduled) : scheduled_(scheduled) {
     if (extensions != 0) analyzer_->SetEnabledExtensions(extensions);
   }
@@ -178,8 +178,7 @@ class StmtSimplifier final : public StmtExprMutator {
     if (op->attr_key == attr::thread_extent || op->attr_key == attr::virtual_thread) {
       if (auto axis = op->node.as<IterVar>()) {
         PrimExpr extent(op->value);
-        analyzer_->Bind(axis.value()->var,
-                        Range::FromMinExtent(make_zero(extent.dtype()), extent),
+        analyzer_->Bind(axis.value()->var, Range::FromMinExtent(make_zero(extent.dtype()), extent),
                         /*allow_override=*/true);
       }
     }
@@ -213,19 +212,22 @@ class StmtSimplifier final : public StmtExprMutator {
 const transform::PrimFuncPassRegistration kPass{{
     .name = "tirx.StmtSimplify",
     .summary = "Simplify expressions and conditions with the facts around them",
-    .run = [](PrimFunc func, const transform::PassContext& ctx) {
-      StmtSimplifyOptions options = GetOptions<StmtSimplifyOptions>(ctx, "tirx.StmtSimplify");
-      int64_t extensions = 0;
-      if (options->transitively_prove_inequalities) {
-        extensions |= arith::kTransitivelyProveInequalities;
-      }
-      if (options->convert_boolean_to_and_of_ors) extensions |= arith::kConvertBooleanToAndOfOrs;
-      if (options->apply_constraints_to_boolean_branches) {
-        extensions |= arith::kApplyConstraintsToBooleanBranches;
-      }
-      Stmt body = StmtSimplifier(extensions, func->HasNonzeroAttr(attr::kIsScheduled))(func->body);
-      return WithBody(std::move(func), std::move(body));
-    },
+    .run =
+        [](PrimFunc func, const transform::PassContext& ctx) {
+          StmtSimplifyOptions options = GetOptions<StmtSimplifyOptions>(ctx, "tirx.StmtSimplify");
+          int64_t extensions = 0;
+          if (options->transitively_prove_inequalities) {
+            extensions |= arith::kTransitivelyProveInequalities;
+          }
+          if (options->convert_boolean_to_and_of_ors)
+            extensions |= arith::kConvertBooleanToAndOfOrs;
+          if (options->apply_constraints_to_boolean_branches) {
+            extensions |= arith::kApplyConstraintsToBooleanBranches;
+          }
+          Stmt body =
+              StmtSimplifier(extensions, func->HasNonzeroAttr(attr::kIsScheduled))(func->body);
+          return WithBody(std::move(func), std::move(body));
+        },
 }};
 
 }  // namespace

@@ -48,8 +48,8 @@ TEST(StorageRewrite, LivesThatOverlapDoNotShare) {
   Var i("i");
   Stmt both = For(i, 0, 512, ForKind::kSerial,
                   BufferStore(a, BufferLoad(t, {i}) + BufferLoad(u, {i}), {i}));
-  PrimFunc func({a}, SeqStmt({AllocBuffer(t), AllocBuffer(u), Copy(a, t, 512, 2),
-                              Copy(a, u, 512, 3), both}));
+  PrimFunc func(
+      {a}, SeqStmt({AllocBuffer(t), AllocBuffer(u), Copy(a, t, 512, 2), Copy(a, u, 512, 3), both}));
   EXPECT_TRUE(RunPass(transform::StorageRewrite(), func)->body.same_as(func->body));
 }
 

@@ -8,8 +8,8 @@
 ///   ... U ...
 ///
 /// Only allocations of one sequence, one element type and one scope share, and only those that come
-/// from a workspace: small ones live on the stack, where registers replace them anyway. The accesses
-/// name the shared buffer itself, so that no two names alias.
+/// from a workspace: small ones live on the stack, where registers replace them anyway. The
+/// accesses name the shared buffer itself, so that no two names alias.
 #include <tvm/tirx/builtin.h>
 #include <tvm/tirx/op.h>
 #include <tvm/tirx/stmt_functor.h>
@@ -96,7 +96,8 @@ class StorageSharer final : public StmtExprMutator {
     auto first = FirstUses(op, allocs);
     // In the order in which they start to be used, each takes the smallest free block that fits.
     std::vector<const AllocBufferNode*> order;
-    for (const auto& [buffer, index] : allocs) order.push_back(op->seq[index].as<AllocBufferNode>());
+    for (const auto& [buffer, index] : allocs)
+      order.push_back(op->seq[index].as<AllocBufferNode>());
     std::sort(order.begin(), order.end(), [&](const auto* a, const auto* b) {
       size_t fa = first[a->buffer.get()], fb = first[b->buffer.get()];
       return fa != fb ? fa < fb : allocs[a->buffer.get()] < allocs[b->buffer.get()];
@@ -155,10 +156,11 @@ class StorageSharer final : public StmtExprMutator {
 const transform::PrimFuncPassRegistration kPass{{
     .name = "tirx.StorageRewrite",
     .summary = "Share the memory of allocations that are not alive together",
-    .run = [](PrimFunc func, const transform::PassContext&) {
-      Stmt body = StorageSharer()(func->body);
-      return WithBody(std::move(func), std::move(body));
-    },
+    .run =
+        [](PrimFunc func, const transform::PassContext&) {
+          Stmt body = StorageSharer()(func->body);
+          return WithBody(std::move(func), std::move(body));
+        },
 }};
 
 }  // namespace

@@ -146,13 +146,14 @@ class Unroller final : public FoldingMutator {
 const transform::PrimFuncPassRegistration kPass{{
     .name = "tirx.UnrollLoop",
     .summary = "Replicate the bodies of unrolled loops",
-    .run = [](PrimFunc func, const transform::PassContext& ctx) {
-      UnrollLoopOptions options = GetOptions<UnrollLoopOptions>(ctx, "tirx.UnrollLoop");
-      Unroller unroller(options.get());
-      Stmt body = unroller(func->body);
-      if (unroller.duplicated_names) body = ConvertToSSA(body);
-      return WithBody(std::move(func), std::move(body));
-    },
+    .run =
+        [](PrimFunc func, const transform::PassContext& ctx) {
+          UnrollLoopOptions options = GetOptions<UnrollLoopOptions>(ctx, "tirx.UnrollLoop");
+          Unroller unroller(options.get());
+          Stmt body = unroller(func->body);
+          if (unroller.duplicated_names) body = ConvertToSSA(body);
+          return WithBody(std::move(func), std::move(body));
+        },
 }};
 
 }  // namespace

@@ -42,8 +42,8 @@ struct Nest {
   Buffer a = VectorOf(32, "A"), b = VectorOf(32, "B");
   Var i{"i"}, v{"v"};
   PrimFunc Func(Stmt body, int outer = 4, int lanes = 8) const {
-    return PrimFunc({a, b}, For(i, 0, outer, ForKind::kSerial,
-                                For(v, 0, lanes, ForKind::kVectorized, body)));
+    return PrimFunc(
+        {a, b}, For(i, 0, outer, ForKind::kSerial, For(v, 0, lanes, ForKind::kVectorized, body)));
   }
   PrimExpr At() const { return i * 8 + v; }
 };
@@ -64,8 +64,8 @@ TEST(VectorizeLoop, DivisionOfTheLaneIsSimplified) {
   Nest n;
   // (i * 8 + v) // 8 is i in every lane: one element, broadcast.
   PrimFunc after = CheckSame(
-      n.Func(BufferStore(n.b, BufferLoad(n.a, {FloorDiv(n.At(), IntImm::Int32(8))}), {n.At()})),
-      32, 32);
+      n.Func(BufferStore(n.b, BufferLoad(n.a, {FloorDiv(n.At(), IntImm::Int32(8))}), {n.At()})), 32,
+      32);
   EXPECT_EQ(Count(after, [](const ffi::ObjectRef& x) { return x.as<FloorDivNode>() != nullptr; }),
             0);
 }
@@ -87,8 +87,8 @@ TEST(VectorizeLoop, ConditionOnLanesBecomesMask) {
 
 TEST(VectorizeLoop, IfThenElseExpressionLoadsUnderMask) {
   Nest n;
-  PrimExpr value = if_then_else(n.At() >= 3 && n.At() < 29,
-                                BufferLoad(n.a, {n.At() - 3}), FloatImm(DataType::Float(32), 0.5));
+  PrimExpr value = if_then_else(n.At() >= 3 && n.At() < 29, BufferLoad(n.a, {n.At() - 3}),
+                                FloatImm(DataType::Float(32), 0.5));
   CheckSame(n.Func(BufferStore(n.b, value, {n.At()})), 26, 32);
   CheckSame(n.Func(BufferStore(n.b, value, {n.At()})), 26, 32, false);
 }
@@ -112,11 +112,11 @@ TEST(VectorizeLoop, LocalBufferGetsOneElementPerLane) {
   Nest n;
   Buffer t = VectorOf(1, "t", "local");
   Var k("k");
-  Stmt body = SeqStmt(
-      {AllocBuffer(t), BufferStore(t, PrimExpr(0.0f), {0}),
-       For(k, 0, 4, ForKind::kSerial,
-           BufferStore(t, BufferLoad(t, {0}) + BufferLoad(n.a, {k * 8 + n.v}), {0})),
-       BufferStore(n.b, BufferLoad(t, {0}), {n.At()})});
+  Stmt body =
+      SeqStmt({AllocBuffer(t), BufferStore(t, PrimExpr(0.0f), {0}),
+               For(k, 0, 4, ForKind::kSerial,
+                   BufferStore(t, BufferLoad(t, {0}) + BufferLoad(n.a, {k * 8 + n.v}), {0})),
+               BufferStore(n.b, BufferLoad(t, {0}), {n.At()})});
   PrimFunc after = CheckSame(n.Func(body), 32, 32);
   EXPECT_EQ(Count(after, IsLoop), 2);
   // A statement without vector form reads its own lane of the widened buffer.
@@ -128,9 +128,9 @@ TEST(VectorizeLoop, LocalBufferGetsOneElementPerLane) {
 TEST(VectorizeLoop, NamesOfVectorsReachOnlyVectorStatements) {
   Nest n;
   Var x("x", DataType::Float(32));
-  Stmt body = SeqStmt({Bind(x, BufferLoad(n.a, {n.At()})),
-                       BufferStore(n.b, BufferLoad(n.b, {0}) + x, {0}),
-                       BufferStore(n.b, x, {n.At()})});
+  Stmt body =
+      SeqStmt({Bind(x, BufferLoad(n.a, {n.At()})), BufferStore(n.b, BufferLoad(n.b, {0}) + x, {0}),
+               BufferStore(n.b, x, {n.At()})});
   CheckSame(n.Func(body), 32, 32);
 }
 
@@ -139,10 +139,10 @@ TEST(VectorizeLoop, SequenceWithLocalsAndScalarStatements) {
   Buffer t = VectorOf(2, "t", "local");
   Var x("x", DataType::Float(32));
   // The name x is a vector where the sum into B[0] needs one lane after the other.
-  Stmt body = SeqStmt({AllocBuffer(t), BufferStore(t, BufferLoad(n.a, {n.At()}), {1}),
-                       Bind(x, BufferLoad(t, {1}) * 2.0f),
-                       BufferStore(n.b, BufferLoad(n.b, {0}) + x, {0}),
-                       BufferStore(n.b, BufferLoad(t, {1}) + x, {n.At()})});
+  Stmt body =
+      SeqStmt({AllocBuffer(t), BufferStore(t, BufferLoad(n.a, {n.At()}), {1}),
+               Bind(x, BufferLoad(t, {1}) * 2.0f), BufferStore(n.b, BufferLoad(n.b, {0}) + x, {0}),
+               BufferStore(n.b, BufferLoad(t, {1}) + x, {n.At()})});
   CheckSame(n.Func(body), 32, 32);
 }
 
@@ -156,16 +156,15 @@ TEST(VectorizeLoop, IntegerDivisionUnderMaskIsNotSpeculated) {
                     IfThenElse(divisor != 0, BufferStore(out, truncdiv(100, divisor), {v}))));
   PrimFunc after = Vectorized(func, true);
   auto result = testing::Ints(DataType::Int(32), std::vector<int64_t>(8, -1));
-  testing::Interpreter().Run(
-      after, {testing::Ints(DataType::Int(32), {0, 1, 2, 0, 4, 5, 0, 10}), result});
+  testing::Interpreter().Run(after,
+                             {testing::Ints(DataType::Int(32), {0, 1, 2, 0, 4, 5, 0, 10}), result});
   EXPECT_EQ(result->i, (std::vector<int64_t>{-1, 100, 50, -1, 25, 20, -1, 10}));
 }
 
 TEST(VectorizeLoop, SymbolicExtentIsAnError) {
   Buffer b = VectorOf(8, "B");
   Var v("v"), n("n");
-  PrimFunc func({b, n},
-                For(v, 0, n, ForKind::kVectorized, BufferStore(b, PrimExpr(0.0f), {v})));
+  PrimFunc func({b, n}, For(v, 0, n, ForKind::kVectorized, BufferStore(b, PrimExpr(0.0f), {v})));
   EXPECT_THROW(Vectorized(func, true), ffi::Error);
 }
 

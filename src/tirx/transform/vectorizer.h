@@ -17,9 +17,9 @@ namespace tirx {
 /// The loop variable becomes a Ramp, values that depend on it vectors, buffers allocated inside the
 /// loop get one element per lane.
 ///
-/// Where a condition differs between lanes: with `use_masks` the accesses under it get the condition
-/// as predicate; without, or where a statement has no vector form, that statement becomes a serial
-/// loop over the lanes.
+/// Where a condition differs between lanes: with `use_masks` the accesses under it get the
+/// condition as predicate; without, or where a statement has no vector form, that statement becomes
+/// a serial loop over the lanes.
 class Vectorizer final : public StmtExprMutator {
  public:
   Vectorizer(Var loop_var, int lanes, bool use_masks, arith::Analyzer analyzer);

@@ -284,8 +284,8 @@ Expr Vectorizer::VisitExpr_(const CallNode* op) {
   if (!wide) return Call(op->ty, op->op, args, op->attrs, op->ty_args, op->span);
   static const OpAttrMap<TVectorizable> vectorizable =
       Op::GetAttrMap<TVectorizable>("TVectorizable");
-  bool has_vector_form = vectorizable.get(op->op, false) ||
-                         op->op.same_as(builtin::call_llvm_pure_intrin());
+  bool has_vector_form =
+      vectorizable.get(op->op, false) || op->op.same_as(builtin::call_llvm_pure_intrin());
   if (!has_vector_form || !IsPrimExpr(op) || !op->dtype().is_scalar()) return GiveUp(op);
   // The number of an LLVM intrinsic stays a scalar.
   size_t first = op->op.same_as(builtin::call_llvm_pure_intrin()) ? 1 : 0;

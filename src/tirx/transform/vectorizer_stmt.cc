@@ -75,8 +75,8 @@ Stmt Vectorizer::Scalarize(const Stmt& stmt) {
 Stmt Vectorizer::VisitStmt(const Stmt& stmt) {
   Stmt result = StmtExprMutator::VisitStmt(stmt);
   if (!give_up_) return result;
-  // Under a mask, or where vector names are in reach, a larger statement has to become the loop; and
-  // a definition must not end up inside of a loop of its own.
+  // Under a mask, or where vector names are in reach, a larger statement has to become the loop;
+  // and a definition must not end up inside of a loop of its own.
   bool defines = stmt.as<BindNode>() != nullptr || stmt.as<AllocBufferNode>() != nullptr ||
                  stmt.as<DeclBufferNode>() != nullptr;
   if (mask_.defined() || wide_names_ > 0 || defines) return stmt;
@@ -149,8 +149,7 @@ Stmt Vectorizer::VisitStmt_(const BufferStoreNode* op) {
   }
   if (is_wide_buffer) {
     DataType dtype = indices[last].dtype();
-    PrimExpr lane =
-        Ramp(make_zero(dtype.element_of()), make_const(dtype.element_of(), 1), lanes_);
+    PrimExpr lane = Ramp(make_zero(dtype.element_of()), make_const(dtype.element_of(), 1), lanes_);
     indices.Set(last, indices[last] * make_const(dtype, lanes_) + lane);
   }
   // All lanes write one element: only their order gives the right value.
@@ -219,8 +218,7 @@ Stmt Vectorizer::VisitStmt_(const IfThenElseNode* op) {
   // The first branch may change what the condition reads: hold it in a variable.
   Var held("lanes", condition.dtype());
   then_case = UnderMask(held, [&] { return VisitStmt(op->then_case); });
-  Stmt else_case =
-      UnderMask(logical_not(held), [&] { return VisitStmt(op->else_case.value()); });
+  Stmt else_case = UnderMask(logical_not(held), [&] { return VisitStmt(op->else_case.value()); });
   if (give_up_) return ffi::GetRef<Stmt>(op);
   return SeqStmt::Flatten(Bind(held, condition), then_case, else_case);
 }

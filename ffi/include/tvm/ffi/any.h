@@ -181,9 +181,7 @@ class AnyView {
   void swap(AnyView& other) noexcept { std::swap(data_, other.data_); }
   TVM_FFI_INLINE int32_t type_index() const noexcept { return data_.type_index; }
   /// Same bits: the same plain value or the same object.
-  bool same_as(const AnyView& other) const noexcept {
-    return detail::SameBits(data_, other.data_);
-  }
+  bool same_as(const AnyView& other) const noexcept { return detail::SameBits(data_, other.data_); }
 
   /// The value if its type is exactly T.
   template <typename T, typename = std::enable_if_t<TypeTraits<T>::convert_enabled>>
@@ -325,8 +323,8 @@ class Any {
   }
 
   /// Converts to T or throws TypeError.
-  template <typename T, typename = std::enable_if_t<TypeTraits<T>::convert_enabled ||
-                                                    std::is_same_v<T, Any>>>
+  template <typename T,
+            typename = std::enable_if_t<TypeTraits<T>::convert_enabled || std::is_same_v<T, Any>>>
   TVM_FFI_INLINE T cast() const& {
     if constexpr (std::is_same_v<T, Any>) {
       return *this;
@@ -334,8 +332,8 @@ class Any {
       return detail::CastOrThrow<T>(&data_);
     }
   }
-  template <typename T, typename = std::enable_if_t<TypeTraits<T>::convert_enabled ||
-                                                    std::is_same_v<T, Any>>>
+  template <typename T,
+            typename = std::enable_if_t<TypeTraits<T>::convert_enabled || std::is_same_v<T, Any>>>
   TVM_FFI_INLINE T cast() && {
     if constexpr (std::is_same_v<T, Any>) {
       return std::move(*this);
@@ -346,8 +344,8 @@ class Any {
       return detail::CastOrThrow<T>(&data_);
     }
   }
-  template <typename T, typename = std::enable_if_t<TypeTraits<T>::convert_enabled ||
-                                                    std::is_same_v<T, Any>>>
+  template <typename T,
+            typename = std::enable_if_t<TypeTraits<T>::convert_enabled || std::is_same_v<T, Any>>>
   TVM_FFI_INLINE std::optional<T> try_cast() const {
     if constexpr (std::is_same_v<T, Any>) {
       return *this;
@@ -465,9 +463,7 @@ struct AnyUnsafe : public ObjectUnsafe {
   TVM_FFI_INLINE static TObject* RawObjectPtrFromAnyViewAfterCheck(const AnyView& ref) {
     return RawObjectPtrFromUnowned<TObject>(ref.data_.v_obj);
   }
-  TVM_FFI_INLINE static const TVMFFIAny* TVMFFIAnyPtrFromAny(const Any& ref) {
-    return &ref.data_;
-  }
+  TVM_FFI_INLINE static const TVMFFIAny* TVMFFIAnyPtrFromAny(const Any& ref) { return &ref.data_; }
   template <typename T>
   static std::string GetMismatchTypeInfo(const Any& ref) {
     if constexpr (std::is_same_v<T, Any>) {
@@ -609,8 +605,7 @@ struct UInt64Traits : public TypeTraitsIntBase<UInt64> {
 
  private:
   [[noreturn]] TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE static void ThrowTooLarge(UInt64 value) {
-    TVM_FFI_THROW(OverflowError) << "Integer value " << value
-                                 << " is too large to fit in int64_t.";
+    TVM_FFI_THROW(OverflowError) << "Integer value " << value << " is too large to fit in int64_t.";
     TVM_FFI_UNREACHABLE();
   }
 };
@@ -620,7 +615,7 @@ struct UInt64Traits : public TypeTraitsIntBase<UInt64> {
 template <>
 struct TypeTraits<unsigned long> : public detail::UInt64Traits<unsigned long> {};  // NOLINT
 template <>
-struct TypeTraits<unsigned long long>  // NOLINT
+struct TypeTraits<unsigned long long>                      // NOLINT
     : public detail::UInt64Traits<unsigned long long> {};  // NOLINT
 
 }  // namespace ffi

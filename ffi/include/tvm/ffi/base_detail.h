@@ -34,8 +34,8 @@
 #if defined(__clang__)
 #define TVM_FFI_UNSAFE_ASSUME(cond) __builtin_assume(cond)
 #else
-#define TVM_FFI_UNSAFE_ASSUME(cond)      \
-  do {                                   \
+#define TVM_FFI_UNSAFE_ASSUME(cond)       \
+  do {                                    \
     if (!(cond)) __builtin_unreachable(); \
   } while (0)
 #endif
@@ -47,13 +47,13 @@
 #define TVM_FFI_STR_CONCAT(__x, __y) TVM_FFI_STR_CONCAT_(__x, __y)
 
 /// On 32-bit hosts a pointer leaves the upper payload half untouched; equality needs it zero.
-#define TVM_FFI_CLEAR_PTR_PADDING_IN_FFI_ANY(result)     \
+#define TVM_FFI_CLEAR_PTR_PADDING_IN_FFI_ANY(result)                    \
   if constexpr (sizeof((result)->v_ptr) != sizeof((result)->v_int64)) { \
-    (result)->v_int64 = 0;                               \
+    (result)->v_int64 = 0;                                              \
   }
 
-#define TVM_FFI_STATIC_INIT_BLOCK_DEF_(FnName)                                      \
-  static void FnName();                                                             \
+#define TVM_FFI_STATIC_INIT_BLOCK_DEF_(FnName)                                             \
+  static void FnName();                                                                    \
   [[maybe_unused]] static const bool TVM_FFI_STR_CONCAT(FnName, _done) = (FnName(), true); \
   static void FnName()
 

@@ -142,7 +142,7 @@ class BigInt {
   /// Decimal digits with optional sign; nullopt for other text.
   TVM_FFI_DLL static std::optional<BigInt> Parse(std::string_view text);
 
-#define TVM_FFI_BIG_INT_COMPOUND_(op) BigInt& operator op##=(const BigInt& rhs);
+#define TVM_FFI_BIG_INT_COMPOUND_(op) BigInt& operator op## = (const BigInt& rhs);
   TVM_FFI_BIG_INT_COMPOUND_(+)
   TVM_FFI_BIG_INT_COMPOUND_(-)
   TVM_FFI_BIG_INT_COMPOUND_(*)
@@ -208,8 +208,7 @@ inline BigInt operator+(const BigInt& a, const BigInt& b) {
 }
 inline BigInt operator-(const BigInt& a, const BigInt& b) {
   int64_t difference;
-  if (a.is_small() && b.is_small() &&
-      !__builtin_sub_overflow(a.small(), b.small(), &difference)) {
+  if (a.is_small() && b.is_small() && !__builtin_sub_overflow(a.small(), b.small(), &difference)) {
     return difference;
   }
   return detail::BigIntSub(a, b);
@@ -272,8 +271,8 @@ inline BigInt operator~(const BigInt& value) { return BigInt(-1) - value; }
 
 // Exact overloads for int64, so that a mixed expression does not fall to a built-in operator
 // through BigInt's explicit conversions.
-#define TVM_FFI_BIG_INT_MIXED_(Ret, fn)                                              \
-  inline Ret fn(const BigInt& a, int64_t b) { return fn(a, BigInt(b)); }             \
+#define TVM_FFI_BIG_INT_MIXED_(Ret, fn)                                  \
+  inline Ret fn(const BigInt& a, int64_t b) { return fn(a, BigInt(b)); } \
   inline Ret fn(int64_t a, const BigInt& b) { return fn(BigInt(a), b); }
 TVM_FFI_BIG_INT_MIXED_(BigInt, operator+)
 TVM_FFI_BIG_INT_MIXED_(BigInt, operator-)
@@ -299,10 +298,8 @@ TVM_FFI_BIG_INT_MIXED_(bool, operator>)
 TVM_FFI_BIG_INT_MIXED_(bool, operator>=)
 #undef TVM_FFI_BIG_INT_MIXED_
 
-#define TVM_FFI_BIG_INT_COMPOUND_(op)                   \
-  inline BigInt& BigInt::operator op##=(const BigInt& rhs) { \
-    return *this = *this op rhs;                        \
-  }
+#define TVM_FFI_BIG_INT_COMPOUND_(op) \
+  inline BigInt& BigInt::operator op## = (const BigInt& rhs) { return *this = *this op rhs; }
 TVM_FFI_BIG_INT_COMPOUND_(+)
 TVM_FFI_BIG_INT_COMPOUND_(-)
 TVM_FFI_BIG_INT_COMPOUND_(*)
@@ -333,8 +330,7 @@ struct TypeTraits<BigInt> : public TypeTraitsBase {
     *result = detail::AnyUnsafe::MoveAnyToTVMFFIAny(std::move(src.data_));
   }
   TVM_FFI_INLINE static bool CheckAnyStrict(const TVMFFIAny* src) {
-    return src->type_index == TypeIndex::kTVMFFIInt ||
-           src->type_index == TypeIndex::kTVMFFIBigInt;
+    return src->type_index == TypeIndex::kTVMFFIInt || src->type_index == TypeIndex::kTVMFFIBigInt;
   }
   TVM_FFI_INLINE static BigInt CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
     BigInt value;

@@ -310,7 +310,7 @@ typedef enum {
   kTVMFFIFieldFlagBitMaskHashOff = 1 << 8,
   kTVMFFIFieldFlagBitMaskInitOff = 1 << 9,
   kTVMFFIFieldFlagBitMaskKwOnly = 1 << 10,
-  kTVMFFIFieldFlagBitSetterIsFunctionObj = 1 << 11,  ///< args (OpaquePtr field, value)
+  kTVMFFIFieldFlagBitSetterIsFunctionObj = 1 << 11,   ///< args (OpaquePtr field, value)
   kTVMFFIFieldFlagBitMaskSEqHashDefSimple = 1 << 12,  ///< binds only the variable itself
   // Spellings of 0.1.14.
   kTVMFFIFieldFlagBitMaskSEqHashDefRecursive = kTVMFFIFieldFlagBitMaskSEqHashDefPattern,

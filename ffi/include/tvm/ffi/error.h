@@ -48,8 +48,8 @@ class TVM_FFI_DLL_EXPORT Error : public ObjectRef, public std::exception {
   Error(std::string kind, std::string message, std::string backtrace)
       : Error(kind, message, backtrace, std::nullopt, std::nullopt) {}
   Error(std::string kind, std::string message, const TVMFFIByteArray* backtrace)
-      : Error(kind, message, std::string_view(backtrace->data, backtrace->size), nullptr,
-              nullptr) {}
+      : Error(kind, message, std::string_view(backtrace->data, backtrace->size), nullptr, nullptr) {
+  }
   /// `cause_chain` is the error that led to this one; `extra_context` is free for the thrower.
   Error(std::string kind, std::string message, std::string backtrace,
         std::optional<Error> cause_chain, std::optional<ObjectRef> extra_context)
@@ -271,14 +271,14 @@ TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE std::string LogCheckFormat(const X& x, const
   return os.TakeString();
 }
 
-#define TVM_FFI_CHECK_FUNC(name, op)                                                     \
-  template <typename X, typename Y>                                                      \
-  TVM_FFI_INLINE std::optional<std::string> LogCheck##name(const X& x, const Y& y) {     \
-    if (TVM_FFI_PREDICT_TRUE(x op y)) return std::nullopt;                               \
-    return LogCheckFormat(x, y);                                                         \
-  }                                                                                      \
-  TVM_FFI_INLINE std::optional<std::string> LogCheck##name(int x, int y) {               \
-    return LogCheck##name<int, int>(x, y);                                               \
+#define TVM_FFI_CHECK_FUNC(name, op)                                                 \
+  template <typename X, typename Y>                                                  \
+  TVM_FFI_INLINE std::optional<std::string> LogCheck##name(const X& x, const Y& y) { \
+    if (TVM_FFI_PREDICT_TRUE(x op y)) return std::nullopt;                           \
+    return LogCheckFormat(x, y);                                                     \
+  }                                                                                  \
+  TVM_FFI_INLINE std::optional<std::string> LogCheck##name(int x, int y) {           \
+    return LogCheck##name<int, int>(x, y);                                           \
   }
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -312,41 +312,40 @@ TVM_FFI_CHECK_FUNC(_NE, !=)
   TVM_FFI_UNREACHABLE()
 
 /// Rethrows the error behind a failed C call.
-#define TVM_FFI_CHECK_SAFE_CALL(func)                         \
-  {                                                           \
-    const int ffi_call_status_ = (func);                      \
-    if (TVM_FFI_PREDICT_FALSE(ffi_call_status_ != 0)) {       \
+#define TVM_FFI_CHECK_SAFE_CALL(func)                           \
+  {                                                             \
+    const int ffi_call_status_ = (func);                        \
+    if (TVM_FFI_PREDICT_FALSE(ffi_call_status_ != 0)) {         \
       ::tvm::ffi::detail::ThrowSafeCallError(ffi_call_status_); \
-    }                                                         \
+    }                                                           \
   }
 
 /// For initialisers without a caller to catch: print and end the process.
 #define TVM_FFI_LOG_EXCEPTION_CALL_BEGIN() \
   try {                                    \
   (void)0
-#define TVM_FFI_LOG_EXCEPTION_CALL_END(Name)                                              \
-  }                                                                                       \
-  catch (const std::exception& err) {                                                     \
-    std::fprintf(stderr, "Exception caught during %s:\n%s\n", #Name, err.what());         \
-    std::exit(-1);                                                                        \
+#define TVM_FFI_LOG_EXCEPTION_CALL_END(Name)                                      \
+  }                                                                               \
+  catch (const std::exception& err) {                                             \
+    std::fprintf(stderr, "Exception caught during %s:\n%s\n", #Name, err.what()); \
+    std::exit(-1);                                                                \
   }
 
 /// `TVM_FFI_THROW(ValueError) << "text" << value;`
-#define TVM_FFI_THROW(ErrorKind)                                                   \
+#define TVM_FFI_THROW(ErrorKind)                                                     \
   ::tvm::ffi::detail::ErrorBuilder(#ErrorKind, __FILE__, __LINE__, TVM_FFI_FUNC_SIG, \
-                                   TVM_FFI_ALWAYS_LOG_BEFORE_THROW)                \
+                                   TVM_FFI_ALWAYS_LOG_BEFORE_THROW)                  \
       .stream()
 /// Also prints, for places where the exception may never reach a handler.
-#define TVM_FFI_LOG_AND_THROW(ErrorKind)                                                   \
-  ::tvm::ffi::detail::ErrorBuilder(#ErrorKind, __FILE__, __LINE__, TVM_FFI_FUNC_SIG, true) \
-      .stream()
+#define TVM_FFI_LOG_AND_THROW(ErrorKind) \
+  ::tvm::ffi::detail::ErrorBuilder(#ErrorKind, __FILE__, __LINE__, TVM_FFI_FUNC_SIG, true).stream()
 
-#define TVM_FFI_CHECK(cond, ErrorKind)   \
-  if (TVM_FFI_PREDICT_FALSE(!(cond)))    \
+#define TVM_FFI_CHECK(cond, ErrorKind) \
+  if (TVM_FFI_PREDICT_FALSE(!(cond)))  \
   TVM_FFI_THROW(ErrorKind) << "Check failed: (" #cond << ") is false: "
 
-#define TVM_FFI_CHECK_BINARY_OP(name, op, x, y, ErrorKind)                     \
-  if (auto ffi_check_text_ = ::tvm::ffi::detail::LogCheck##name(x, y))         \
+#define TVM_FFI_CHECK_BINARY_OP(name, op, x, y, ErrorKind)             \
+  if (auto ffi_check_text_ = ::tvm::ffi::detail::LogCheck##name(x, y)) \
   TVM_FFI_THROW(ErrorKind) << "Check failed: " << #x " " #op " " #y << *ffi_check_text_ << ": "
 
 #define TVM_FFI_CHECK_LT(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_LT, <, x, y, ErrorKind)
@@ -356,10 +355,8 @@ TVM_FFI_CHECK_FUNC(_NE, !=)
 #define TVM_FFI_CHECK_EQ(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_EQ, ==, x, y, ErrorKind)
 #define TVM_FFI_CHECK_NE(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_NE, !=, x, y, ErrorKind)
 /// Yields `x`.
-#define TVM_FFI_CHECK_NOTNULL(x, ErrorKind)                               \
-  ((x) == nullptr                                                         \
-       ? ((void)(TVM_FFI_THROW(ErrorKind) << "Check not null: " #x << ' '), (x)) \
-       : (x))
+#define TVM_FFI_CHECK_NOTNULL(x, ErrorKind) \
+  ((x) == nullptr ? ((void)(TVM_FFI_THROW(ErrorKind) << "Check not null: " #x << ' '), (x)) : (x))
 
 #define TVM_FFI_ICHECK(x) TVM_FFI_CHECK(x, InternalError)
 #define TVM_FFI_ICHECK_LT(x, y) TVM_FFI_CHECK_LT(x, y, InternalError)

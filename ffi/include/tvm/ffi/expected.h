@@ -104,8 +104,8 @@ class Expected : public detail::ExpectedBase {
   template <typename U, typename = std::enable_if_t<detail::expected_takes_value_v<T, U>>>
   Expected(U&& value)  // NOLINT(google-explicit-constructor)
       : ExpectedBase(Any(static_cast<T>(std::forward<U>(value)))) {}
-  template <typename U, typename = std::enable_if_t<!std::is_same_v<U, T> &&
-                                                    std::is_convertible_v<U, T>>,
+  template <typename U,
+            typename = std::enable_if_t<!std::is_same_v<U, T> && std::is_convertible_v<U, T>>,
             int = 0>
   Expected(Expected<U> other)  // NOLINT(google-explicit-constructor)
       : ExpectedBase(other.is_err() ? Any(std::move(other).error())
@@ -174,10 +174,9 @@ static_assert(sizeof(Expected<int>) == sizeof(TVMFFIAny), "Expected is an Any");
 namespace detail {
 
 /// `  File "f", line n, in fn`.
-TVM_FFI_COLD_CODE inline std::string FormatFrame(const char* file, int line,
-                                                 const char* function) {
-  return std::string("  File \"") + file + "\", line " + std::to_string(line) + ", in " +
-         function + "\n";
+TVM_FFI_COLD_CODE inline std::string FormatFrame(const char* file, int line, const char* function) {
+  return std::string("  File \"") + file + "\", line " + std::to_string(line) + ", in " + function +
+         "\n";
 }
 
 struct ExpectedUnsafe {

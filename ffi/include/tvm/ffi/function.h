@@ -115,8 +115,7 @@ class FunctionObjImpl : public FunctionObj {
   TCallable* GetCallable() { return &callable_; }
 
  private:
-  static void CppCall(const FunctionObj* self, const AnyView* args, int32_t num_args,
-                      Any* result) {
+  static void CppCall(const FunctionObj* self, const AnyView* args, int32_t num_args, Any* result) {
     // Callables may keep mutable state: a Function is shared by identity.
     TCallable& callable = const_cast<TSelf*>(static_cast<const TSelf*>(self))->callable_;
     if constexpr (std::is_invocable_v<TCallable&, const AnyView*, int32_t, Any*>) {
@@ -149,9 +148,8 @@ class Function : public ObjectRef {
   Function(std::nullptr_t) {}  // NOLINT(google-explicit-constructor)
   /// Wraps a packed callable, see FromPacked.
   template <typename TCallable,
-            typename = std::enable_if_t<
-                !std::is_base_of_v<ObjectRef, std::decay_t<TCallable>> &&
-                detail::is_packed_callable_v<std::decay_t<TCallable>>>>
+            typename = std::enable_if_t<!std::is_base_of_v<ObjectRef, std::decay_t<TCallable>> &&
+                                        detail::is_packed_callable_v<std::decay_t<TCallable>>>>
   explicit Function(TCallable&& packed_call)
       : Function(FromPacked(std::forward<TCallable>(packed_call))) {}
 
@@ -161,8 +159,8 @@ class Function : public ObjectRef {
     using Callable = std::decay_t<TCallable>;
     static_assert(detail::is_packed_callable_v<Callable>,
                   "a packed callable takes (const AnyView*, int32_t, Any*) or (PackedArgs, Any*)");
-    return FromObject(make_object<detail::FunctionObjImpl<Callable>>(
-        std::forward<TCallable>(packed_call)));
+    return FromObject(
+        make_object<detail::FunctionObjImpl<Callable>>(std::forward<TCallable>(packed_call)));
   }
   /// Constructs the packed callable inside the function; returns {function, callable pointer}.
   template <typename TCallable, typename... Args>
@@ -177,17 +175,16 @@ class Function : public ObjectRef {
   static Function FromExternC(void* self, TVMFFISafeCallType safe_call, void (*deleter)(void*)) {
     TVMFFIObjectHandle handle = nullptr;
     TVM_FFI_CHECK_SAFE_CALL(TVMFFIFunctionCreate(self, safe_call, deleter, &handle));
-    return FromObject(detail::ObjectUnsafe::ObjectPtrFromOwned<FunctionObj>(
-        static_cast<TVMFFIObject*>(handle)));
+    return FromObject(
+        detail::ObjectUnsafe::ObjectPtrFromOwned<FunctionObj>(static_cast<TVMFFIObject*>(handle)));
   }
   /// Wraps a typed callable; arguments are checked and converted on each call.
   template <typename TCallable>
   static Function FromTyped(TCallable&& callable) {
-    return FromPacked(
-        [callable = std::decay_t<TCallable>(std::forward<TCallable>(callable))](
-            const AnyView* args, int32_t num_args, Any* rv) mutable -> void {
-          CallTyped(nullptr, callable, args, num_args, rv);
-        });
+    return FromPacked([callable = std::decay_t<TCallable>(std::forward<TCallable>(callable))](
+                          const AnyView* args, int32_t num_args, Any* rv) mutable -> void {
+      CallTyped(nullptr, callable, args, num_args, rv);
+    });
   }
   /// `name` appears in error messages.
   template <typename TCallable>
@@ -290,8 +287,8 @@ class Function : public ObjectRef {
   TVM_FFI_INLINE static void CallTyped(const std::string* name, TCallable& callable,
                                        const AnyView* args, int32_t num_args, Any* rv) {
     using FuncInfo = detail::FunctionInfo<TCallable>;
-    detail::unpack_call<typename FuncInfo::RetType>(
-        std::make_index_sequence<FuncInfo::num_args>{}, name, callable, args, num_args, rv);
+    detail::unpack_call<typename FuncInfo::RetType>(std::make_index_sequence<FuncInfo::num_args>{},
+                                                    name, callable, args, num_args, rv);
   }
 
   template <typename T>
@@ -336,8 +333,8 @@ class TypedFunction<R(Args...)> {
  public:
   using TSelf = TypedFunction<R(Args...)>;
   TypedFunction() = default;
-  TypedFunction(std::nullptr_t) {}                                  // NOLINT
-  TypedFunction(Function packed) : packed_(std::move(packed)) {}    // NOLINT
+  TypedFunction(std::nullptr_t) {}                                // NOLINT
+  TypedFunction(Function packed) : packed_(std::move(packed)) {}  // NOLINT
   template <typename FLambda,
             typename = std::enable_if_t<std::is_invocable_r_v<R, FLambda&, Args...> &&
                                         !std::is_base_of_v<ObjectRef, std::decay_t<FLambda>> &&
@@ -425,21 +422,21 @@ inline int ReturnStringSafeCall(std::string_view text, TVMFFIAny* result) {
 }  // namespace ffi
 }  // namespace tvm
 
-#define TVM_FFI_DLL_EXPORT_TYPED_FUNC_IMPL_(ExportName, Function)                              \
-  extern "C" {                                                                                 \
-  TVM_FFI_DLL_EXPORT int __tvm_ffi_##ExportName(void* self, const TVMFFIAny* args,             \
-                                                int32_t num_args, TVMFFIAny* result) {         \
-    TVM_FFI_SAFE_CALL_BEGIN();                                                                 \
-    (void)self;                                                                                \
-    const auto& function = Function;                                                           \
-    using FuncInfo = ::tvm::ffi::detail::FunctionInfo<std::decay_t<decltype(function)>>;       \
-    static const std::string name = #ExportName;                                               \
-    ::tvm::ffi::detail::unpack_call<typename FuncInfo::RetType>(                               \
-        std::make_index_sequence<FuncInfo::num_args>{}, &name, function,                       \
-        reinterpret_cast<const ::tvm::ffi::AnyView*>(args), num_args,                          \
-        reinterpret_cast<::tvm::ffi::Any*>(result));                                           \
-    TVM_FFI_SAFE_CALL_END();                                                                   \
-  }                                                                                            \
+#define TVM_FFI_DLL_EXPORT_TYPED_FUNC_IMPL_(ExportName, Function)                        \
+  extern "C" {                                                                           \
+  TVM_FFI_DLL_EXPORT int __tvm_ffi_##ExportName(void* self, const TVMFFIAny* args,       \
+                                                int32_t num_args, TVMFFIAny* result) {   \
+    TVM_FFI_SAFE_CALL_BEGIN();                                                           \
+    (void)self;                                                                          \
+    const auto& function = Function;                                                     \
+    using FuncInfo = ::tvm::ffi::detail::FunctionInfo<std::decay_t<decltype(function)>>; \
+    static const std::string name = #ExportName;                                         \
+    ::tvm::ffi::detail::unpack_call<typename FuncInfo::RetType>(                         \
+        std::make_index_sequence<FuncInfo::num_args>{}, &name, function,                 \
+        reinterpret_cast<const ::tvm::ffi::AnyView*>(args), num_args,                    \
+        reinterpret_cast<::tvm::ffi::Any*>(result));                                     \
+    TVM_FFI_SAFE_CALL_END();                                                             \
+  }                                                                                      \
   }
 
 /// Set to 1 to export type schemas beside functions.
@@ -450,19 +447,18 @@ inline int ReturnStringSafeCall(std::string_view text, TVMFFIAny* result) {
 /// Exports a function or lambda as symbol `__tvm_ffi_<ExportName>`, callable after the library
 /// is loaded as a module.
 #if TVM_FFI_DLL_EXPORT_INCLUDE_METADATA
-#define TVM_FFI_DLL_EXPORT_TYPED_FUNC(ExportName, Function)                                     \
-  TVM_FFI_DLL_EXPORT_TYPED_FUNC_IMPL_(ExportName, Function)                                     \
-  extern "C" {                                                                                  \
-  TVM_FFI_DLL_EXPORT int __tvm_ffi__metadata_##ExportName(void*, const TVMFFIAny*, int32_t,     \
-                                                          TVMFFIAny* result) {                  \
-    TVM_FFI_SAFE_CALL_BEGIN();                                                                  \
-    const auto& function = Function;                                                            \
-    using FuncInfo = ::tvm::ffi::detail::FunctionInfo<std::decay_t<decltype(function)>>;        \
-    const std::string escaped = ::tvm::ffi::EscapeStringJSON(FuncInfo::TypeSchema());           \
-    return ::tvm::ffi::detail::ReturnStringSafeCall("{\"type_schema\":" + escaped + "}",        \
-                                                    result);                                    \
-    TVM_FFI_SAFE_CALL_END();                                                                    \
-  }                                                                                             \
+#define TVM_FFI_DLL_EXPORT_TYPED_FUNC(ExportName, Function)                                       \
+  TVM_FFI_DLL_EXPORT_TYPED_FUNC_IMPL_(ExportName, Function)                                       \
+  extern "C" {                                                                                    \
+  TVM_FFI_DLL_EXPORT int __tvm_ffi__metadata_##ExportName(void*, const TVMFFIAny*, int32_t,       \
+                                                          TVMFFIAny* result) {                    \
+    TVM_FFI_SAFE_CALL_BEGIN();                                                                    \
+    const auto& function = Function;                                                              \
+    using FuncInfo = ::tvm::ffi::detail::FunctionInfo<std::decay_t<decltype(function)>>;          \
+    const std::string escaped = ::tvm::ffi::EscapeStringJSON(FuncInfo::TypeSchema());             \
+    return ::tvm::ffi::detail::ReturnStringSafeCall("{\"type_schema\":" + escaped + "}", result); \
+    TVM_FFI_SAFE_CALL_END();                                                                      \
+  }                                                                                               \
   }
 #else
 #define TVM_FFI_DLL_EXPORT_TYPED_FUNC(ExportName, Function) \
@@ -470,12 +466,12 @@ inline int ReturnStringSafeCall(std::string_view text, TVMFFIAny* result) {
 #endif
 
 /// Exports the doc text of an exported function.
-#define TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(ExportName, DocString)                             \
-  extern "C" {                                                                               \
-  TVM_FFI_DLL_EXPORT int __tvm_ffi__doc_##ExportName(void*, const TVMFFIAny*, int32_t,       \
-                                                     TVMFFIAny* result) {                    \
-    return ::tvm::ffi::detail::ReturnStringSafeCall(DocString, result);                      \
-  }                                                                                          \
+#define TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(ExportName, DocString)                       \
+  extern "C" {                                                                         \
+  TVM_FFI_DLL_EXPORT int __tvm_ffi__doc_##ExportName(void*, const TVMFFIAny*, int32_t, \
+                                                     TVMFFIAny* result) {              \
+    return ::tvm::ffi::detail::ReturnStringSafeCall(DocString, result);                \
+  }                                                                                    \
   }
 
 #endif  // TVM_FFI_FUNCTION_H_

@@ -29,8 +29,8 @@ inline constexpr bool ArgSupported =
      TypeTraitsNoCR<T>::convert_enabled);
 
 template <typename T>
-inline constexpr bool RetSupported = std::is_void_v<T> || std::is_same_v<RemoveCvRef<T>, Any> ||
-                                     TypeTraitsNoCR<T>::convert_enabled;
+inline constexpr bool RetSupported =
+    std::is_void_v<T> || std::is_same_v<RemoveCvRef<T>, Any> || TypeTraitsNoCR<T>::convert_enabled;
 
 template <typename R, typename... Args>
 struct FuncFunctorImpl {
@@ -155,9 +155,9 @@ class ArgValueWithContext {
 
 /// Calls `f` with converted arguments. A failed Expected result is returned as an Error value.
 template <typename R, std::size_t... Is, typename F>
-TVM_FFI_INLINE void unpack_call(std::index_sequence<Is...>, const std::string* optional_name,
-                                F&& f, [[maybe_unused]] const AnyView* args,
-                                int32_t num_args, [[maybe_unused]] Any* rv) {
+TVM_FFI_INLINE void unpack_call(std::index_sequence<Is...>, const std::string* optional_name, F&& f,
+                                [[maybe_unused]] const AnyView* args, int32_t num_args,
+                                [[maybe_unused]] Any* rv) {
   using FuncInfo = FunctionInfo<std::decay_t<F>>;
   using PackedArgs = typename FuncInfo::ArgType;
   static_assert(FuncInfo::unpacked_supported,
@@ -175,8 +175,8 @@ TVM_FFI_INLINE void unpack_call(std::index_sequence<Is...>, const std::string* o
     *rv = ExpectedUnsafe::GetData(result);
   } else {
     *rv = static_cast<std::remove_const_t<std::remove_reference_t<R>>>(
-        f(ArgValueWithContext<std::tuple_element_t<Is, PackedArgs>>(
-            args, static_cast<int32_t>(Is), optional_name, f_sig)...));
+        f(ArgValueWithContext<std::tuple_element_t<Is, PackedArgs>>(args, static_cast<int32_t>(Is),
+                                                                    optional_name, f_sig)...));
   }
 }
 

@@ -86,9 +86,9 @@ inline Arc<T> make_arc(Args&&... args) {
 /// ArrayType itself constructs and destroys.
 template <typename ArrayType, typename ElemType, typename... Args>
 inline ObjectPtr<ArrayType> make_inplace_array_object(size_t num_elems, Args&&... args) {
-  static_assert(alignof(ArrayType) % alignof(ElemType) == 0 &&
-                    sizeof(ArrayType) % alignof(ElemType) == 0,
-                "elements behind the object would be misaligned");
+  static_assert(
+      alignof(ArrayType) % alignof(ElemType) == 0 && sizeof(ArrayType) % alignof(ElemType) == 0,
+      "elements behind the object would be misaligned");
   return detail::ObjectStorage<ArrayType>::New(num_elems * sizeof(ElemType),
                                                std::forward<Args>(args)...);
 }

@@ -310,8 +310,7 @@ class WeakObjectPtr {
       : WeakObjectPtr(other.data_) {
     static_assert(std::is_base_of_v<T, U>, "only a subclass pointer converts");
   }
-  WeakObjectPtr(WeakObjectPtr<T>&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)) {}
+  WeakObjectPtr(WeakObjectPtr<T>&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
   template <typename Y>
   WeakObjectPtr(WeakObjectPtr<Y>&& other) noexcept  // NOLINT(google-explicit-constructor)
       : data_(other.data_) {
@@ -381,8 +380,7 @@ class ObjectRef {
   int use_count() const { return data_.use_count(); }
 
   /// Node pointer if the object is an ObjectType, else nullptr (also for a null handle).
-  template <typename ObjectType,
-            typename = std::enable_if_t<std::is_base_of_v<Object, ObjectType>>>
+  template <typename ObjectType, typename = std::enable_if_t<std::is_base_of_v<Object, ObjectType>>>
   TVM_FFI_INLINE const ObjectType* as() const& {
     if (data_ != nullptr && data_->IsInstance<ObjectType>()) {
       return static_cast<const ObjectType*>(data_.get());
@@ -431,21 +429,19 @@ static_assert(sizeof(ObjectRef) == sizeof(void*), "a handle is one pointer");
 template <typename RefType, typename ObjectType, typename = void>
 inline constexpr bool object_ref_contains_v = false;
 template <typename RefType, typename ObjectType>
-inline constexpr bool
-    object_ref_contains_v<RefType, ObjectType, std::enable_if_t<std::is_base_of_v<ObjectRef, RefType>>> =
-        RefType::_type_container_is_exact &&
-        std::is_base_of_v<typename RefType::ContainerType, ObjectType>;
+inline constexpr bool object_ref_contains_v<
+    RefType, ObjectType, std::enable_if_t<std::is_base_of_v<ObjectRef, RefType>>> =
+    RefType::_type_container_is_exact &&
+    std::is_base_of_v<typename RefType::ContainerType, ObjectType>;
 
 template <typename TargetType, typename SourceType>
-inline constexpr bool
-    type_subsumes_v<TargetType, SourceType,
-                    std::enable_if_t<std::is_base_of_v<ObjectRef, TargetType> &&
-                                     std::is_base_of_v<ObjectRef, SourceType> &&
-                                     TargetType::_type_container_is_exact>> =
-        std::is_base_of_v<TargetType, SourceType> ||
-        (std::is_base_of_v<typename TargetType::ContainerType,
-                           typename SourceType::ContainerType> &&
-         (TargetType::_type_is_nullable || !SourceType::_type_is_nullable));
+inline constexpr bool type_subsumes_v<TargetType, SourceType,
+                                      std::enable_if_t<std::is_base_of_v<ObjectRef, TargetType> &&
+                                                       std::is_base_of_v<ObjectRef, SourceType> &&
+                                                       TargetType::_type_container_is_exact>> =
+    std::is_base_of_v<TargetType, SourceType> ||
+    (std::is_base_of_v<typename TargetType::ContainerType, typename SourceType::ContainerType> &&
+     (TargetType::_type_is_nullable || !SourceType::_type_is_nullable));
 
 /// Hash and equality by object identity.
 struct ObjectPtrHash {
@@ -625,26 +621,26 @@ inline int32_t LookupTypeIndex(const char* key) {
 
 /// Class with a statically numbered type; the class defines `_type_index` itself.
 /// `_type_key` must be declared by the class.
-#define TVM_FFI_DECLARE_OBJECT_INFO_STATIC(TypeKey, TypeName, ParentType)                      \
-  static constexpr const char* _type_key = TypeKey;                                            \
-  static constexpr int32_t _type_depth = ParentType::_type_depth + 1;                          \
-  static int32_t _GetOrAllocRuntimeTypeIndex() {                                               \
-    static const int32_t tindex = ::tvm::ffi::detail::AllocTypeIndex<TypeName, ParentType>(    \
-        TypeName::_type_key, static_cast<int32_t>(TypeName::_type_index));                     \
-    return tindex;                                                                             \
-  }                                                                                            \
-  static int32_t RuntimeTypeIndex() noexcept { return static_cast<int32_t>(TypeName::_type_index); }
-
-/// Class whose `_type_key` is already defined in its body.
-#define TVM_FFI_DECLARE_OBJECT_INFO_PREDEFINED_TYPE_KEY(TypeName, ParentType)               \
+#define TVM_FFI_DECLARE_OBJECT_INFO_STATIC(TypeKey, TypeName, ParentType)                   \
+  static constexpr const char* _type_key = TypeKey;                                         \
   static constexpr int32_t _type_depth = ParentType::_type_depth + 1;                       \
   static int32_t _GetOrAllocRuntimeTypeIndex() {                                            \
     static const int32_t tindex = ::tvm::ffi::detail::AllocTypeIndex<TypeName, ParentType>( \
-        TypeName::_type_key, -1);                                                           \
+        TypeName::_type_key, static_cast<int32_t>(TypeName::_type_index));                  \
     return tindex;                                                                          \
   }                                                                                         \
-  /* Initialised at load, so that the key is known to every language from then on. */       \
-  static inline const int32_t _type_index = _GetOrAllocRuntimeTypeIndex();                  \
+  static int32_t RuntimeTypeIndex() noexcept { return static_cast<int32_t>(TypeName::_type_index); }
+
+/// Class whose `_type_key` is already defined in its body.
+#define TVM_FFI_DECLARE_OBJECT_INFO_PREDEFINED_TYPE_KEY(TypeName, ParentType)              \
+  static constexpr int32_t _type_depth = ParentType::_type_depth + 1;                      \
+  static int32_t _GetOrAllocRuntimeTypeIndex() {                                           \
+    static const int32_t tindex =                                                          \
+        ::tvm::ffi::detail::AllocTypeIndex<TypeName, ParentType>(TypeName::_type_key, -1); \
+    return tindex;                                                                         \
+  }                                                                                        \
+  /* Initialised at load, so that the key is known to every language from then on. */      \
+  static inline const int32_t _type_index = _GetOrAllocRuntimeTypeIndex();                 \
   static int32_t RuntimeTypeIndex() noexcept { return _GetOrAllocRuntimeTypeIndex(); }
 
 /// Class whose type index is allocated when its library loads.
@@ -660,20 +656,20 @@ inline int32_t LookupTypeIndex(const char* key) {
 
 /// Class that mirrors a type registered elsewhere (another language or library). The lookup
 /// repeats until the type appears.
-#define TVM_FFI_DECLARE_OBJECT_INFO_LOOKUP(RegisteredKey, TypeDepth)            \
-  static constexpr const char* _type_key = RegisteredKey;                       \
-  static constexpr int32_t _type_depth = TypeDepth;                             \
-  static constexpr uint32_t _type_child_slots = 0;                              \
-  static constexpr bool _type_child_slots_can_overflow = true;                  \
-  static int32_t _GetOrAllocRuntimeTypeIndex() {                                \
-    static int32_t tindex = -2;                                                 \
-    int32_t found = __atomic_load_n(&tindex, __ATOMIC_RELAXED);                 \
-    if (found < 0) {                                                            \
-      found = ::tvm::ffi::detail::LookupTypeIndex(_type_key);                   \
-      __atomic_store_n(&tindex, found, __ATOMIC_RELAXED);                       \
-    }                                                                           \
-    return found;                                                               \
-  }                                                                             \
+#define TVM_FFI_DECLARE_OBJECT_INFO_LOOKUP(RegisteredKey, TypeDepth) \
+  static constexpr const char* _type_key = RegisteredKey;            \
+  static constexpr int32_t _type_depth = TypeDepth;                  \
+  static constexpr uint32_t _type_child_slots = 0;                   \
+  static constexpr bool _type_child_slots_can_overflow = true;       \
+  static int32_t _GetOrAllocRuntimeTypeIndex() {                     \
+    static int32_t tindex = -2;                                      \
+    int32_t found = __atomic_load_n(&tindex, __ATOMIC_RELAXED);      \
+    if (found < 0) {                                                 \
+      found = ::tvm::ffi::detail::LookupTypeIndex(_type_key);        \
+      __atomic_store_n(&tindex, found, __ATOMIC_RELAXED);            \
+    }                                                                \
+    return found;                                                    \
+  }                                                                  \
   static int32_t RuntimeTypeIndex() noexcept { return _GetOrAllocRuntimeTypeIndex(); }
 
 #define TVM_FFI_DEFINE_DEFAULT_COPY_MOVE_AND_ASSIGN(TypeName) \
@@ -682,29 +678,28 @@ inline int32_t LookupTypeIndex(const char* key) {
   TypeName& operator=(const TypeName& other) = default;       \
   TypeName& operator=(TypeName&& other) noexcept = default
 
-#define TVM_FFI_DEFINE_OBJECT_REF_ACCESS_(TypeName, ObjectName, Nullable)                    \
-  using __PtrType =                                                                          \
-      std::conditional_t<(ObjectName::_type_mutable), ObjectName*, const ObjectName*>;       \
-  __PtrType operator->() const { return static_cast<__PtrType>(data_.get()); }               \
-  __PtrType get() const { return static_cast<__PtrType>(data_.get()); }                      \
-  [[maybe_unused]] static constexpr bool _type_is_nullable = Nullable;                       \
+#define TVM_FFI_DEFINE_OBJECT_REF_ACCESS_(TypeName, ObjectName, Nullable)              \
+  using __PtrType =                                                                    \
+      std::conditional_t<(ObjectName::_type_mutable), ObjectName*, const ObjectName*>; \
+  __PtrType operator->() const { return static_cast<__PtrType>(data_.get()); }         \
+  __PtrType get() const { return static_cast<__PtrType>(data_.get()); }                \
+  [[maybe_unused]] static constexpr bool _type_is_nullable = Nullable;                 \
   using ContainerType = ObjectName
 
 /// Members of a handle class that may be null.
-#define TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(TypeName, ParentType, ObjectName)         \
-  TypeName() = default;                                                                      \
-  explicit TypeName(::tvm::ffi::ObjectPtr<ObjectName> n)                                     \
-      : TypeName(::tvm::ffi::UnsafeInit{}) {                                                 \
-    data_ = std::move(n);                                                                    \
-  }                                                                                          \
-  explicit TypeName(::tvm::ffi::UnsafeInit tag) : ParentType(tag) {}                         \
-  TVM_FFI_DEFINE_DEFAULT_COPY_MOVE_AND_ASSIGN(TypeName);                                     \
+#define TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(TypeName, ParentType, ObjectName)            \
+  TypeName() = default;                                                                         \
+  explicit TypeName(::tvm::ffi::ObjectPtr<ObjectName> n) : TypeName(::tvm::ffi::UnsafeInit{}) { \
+    data_ = std::move(n);                                                                       \
+  }                                                                                             \
+  explicit TypeName(::tvm::ffi::UnsafeInit tag) : ParentType(tag) {}                            \
+  TVM_FFI_DEFINE_DEFAULT_COPY_MOVE_AND_ASSIGN(TypeName);                                        \
   TVM_FFI_DEFINE_OBJECT_REF_ACCESS_(TypeName, ObjectName, true)
 
 /// Members of a handle class that always refers to an object.
-#define TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(TypeName, ParentType, ObjectName)      \
-  explicit TypeName(::tvm::ffi::UnsafeInit tag) : ParentType(tag) {}                         \
-  TVM_FFI_DEFINE_DEFAULT_COPY_MOVE_AND_ASSIGN(TypeName);                                     \
+#define TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(TypeName, ParentType, ObjectName) \
+  explicit TypeName(::tvm::ffi::UnsafeInit tag) : ParentType(tag) {}                    \
+  TVM_FFI_DEFINE_DEFAULT_COPY_MOVE_AND_ASSIGN(TypeName);                                \
   TVM_FFI_DEFINE_OBJECT_REF_ACCESS_(TypeName, ObjectName, false)
 
 // ---------------------------------------------------------------------------------------------

@@ -108,15 +108,15 @@ struct OptionalPtrAccess<Arc<TObject>> {
 
 /// Argument-only types: a std::optional in our clothes.
 template <typename T>
-class Optional<T, std::enable_if_t<detail::GetOptionalLayout<T>() ==
-                                   detail::OptionalLayout::kStdOptional>> {
+class Optional<
+    T, std::enable_if_t<detail::GetOptionalLayout<T>() == detail::OptionalLayout::kStdOptional>> {
  public:
   using value_type = T;
   Optional() = default;
-  Optional(std::nullopt_t) {}                                    // NOLINT
+  Optional(std::nullopt_t) {}  // NOLINT
   template <typename U, typename = std::enable_if_t<std::is_same_v<U, std::optional<T>>>>
-  Optional(U other) : data_(std::move(other)) {}                 // NOLINT
-  Optional(T other) : data_(std::move(other)) {}                 // NOLINT
+  Optional(U other) : data_(std::move(other)) {}  // NOLINT
+  Optional(T other) : data_(std::move(other)) {}  // NOLINT
   Optional& operator=(T other) {
     data_ = std::move(other);
     return *this;
@@ -161,18 +161,18 @@ class Optional<T, std::enable_if_t<detail::GetOptionalLayout<T>() ==
 
 /// Storable plain types: the value's own Any form, or None.
 template <typename T>
-class Optional<T, std::enable_if_t<detail::GetOptionalLayout<T>() ==
-                                   detail::OptionalLayout::kAny>> {
+class Optional<T,
+               std::enable_if_t<detail::GetOptionalLayout<T>() == detail::OptionalLayout::kAny>> {
  public:
   using value_type = T;
   Optional() = default;
-  Optional(std::nullopt_t) {}                              // NOLINT
-  Optional(std::nullptr_t) {}                              // NOLINT
-  Optional(const T& value) : data_(value) {}               // NOLINT
-  Optional(T&& value) : data_(std::move(value)) {}         // NOLINT
+  Optional(std::nullopt_t) {}                       // NOLINT
+  Optional(std::nullptr_t) {}                       // NOLINT
+  Optional(const T& value) : data_(value) {}        // NOLINT
+  Optional(T&& value) : data_(std::move(value)) {}  // NOLINT
   // A template so that only std::optional<T> itself matches and "abc" stays unambiguous.
   template <typename U, typename = std::enable_if_t<std::is_same_v<U, std::optional<T>>>>
-  Optional(U other) {                                      // NOLINT
+  Optional(U other) {  // NOLINT
     if (other.has_value()) data_ = *std::move(other);
   }
   Optional& operator=(T other) {
@@ -254,8 +254,8 @@ class Optional<T, std::enable_if_t<detail::GetOptionalLayout<T>() ==
 
 /// Handles and smart pointers: one nullable pointer.
 template <typename T>
-class Optional<T, std::enable_if_t<detail::GetOptionalLayout<T>() ==
-                                   detail::OptionalLayout::kPointer>> {
+class Optional<
+    T, std::enable_if_t<detail::GetOptionalLayout<T>() == detail::OptionalLayout::kPointer>> {
   using Access = detail::OptionalPtrAccess<T>;
 
  public:
@@ -263,11 +263,11 @@ class Optional<T, std::enable_if_t<detail::GetOptionalLayout<T>() ==
   using ContainerType = typename Access::ContainerType;
   Optional() = default;
   explicit Optional(UnsafeInit) {}
-  Optional(std::nullopt_t) {}                                           // NOLINT
-  Optional(std::nullptr_t) {}                                           // NOLINT
-  Optional(T value) : data_(Access::Store(std::move(value))) {}         // NOLINT
+  Optional(std::nullopt_t) {}                                    // NOLINT
+  Optional(std::nullptr_t) {}                                    // NOLINT
+  Optional(T value) : data_(Access::Store(std::move(value))) {}  // NOLINT
   template <typename U, typename = std::enable_if_t<std::is_same_v<U, std::optional<T>>>>
-  Optional(U other) {                                                   // NOLINT
+  Optional(U other) {  // NOLINT
     if (other.has_value()) data_ = Access::Store(*std::move(other));
   }
   Optional& operator=(T other) {
@@ -325,9 +325,7 @@ class Optional<T, std::enable_if_t<detail::GetOptionalLayout<T>() ==
   auto operator==(const Optional& other) const { return CompareEqual(other); }
   auto operator!=(const Optional& other) const { return CompareNotEqual(other); }
   auto operator==(const std::optional<T>& other) const { return CompareEqual(Optional(other)); }
-  auto operator!=(const std::optional<T>& other) const {
-    return CompareNotEqual(Optional(other));
-  }
+  auto operator!=(const std::optional<T>& other) const { return CompareNotEqual(Optional(other)); }
   auto operator==(const T& other) const { return CompareEqual(Optional(other)); }
   auto operator!=(const T& other) const { return CompareNotEqual(Optional(other)); }
   template <typename U, typename = std::enable_if_t<!is_optional_type_v<U> &&
@@ -382,8 +380,8 @@ struct TypeTraits<Optional<T>> : public TypeTraitsBase {
 
   TVM_FFI_INLINE static void CopyToAnyView(const Optional<T>& src, TVMFFIAny* result) {
     if constexpr (use_object_ptr_optional_v<T>) {
-      detail::StoreObject(
-          detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectPtr<Object>(src.data_), result);
+      detail::StoreObject(detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectPtr<Object>(src.data_),
+                          result);
     } else if constexpr (detail::storage_enabled_v<T>) {
       *result = AnyView(src.data_).CopyToTVMFFIAny();
     } else if (src.has_value()) {
@@ -394,9 +392,9 @@ struct TypeTraits<Optional<T>> : public TypeTraitsBase {
   }
   TVM_FFI_INLINE static void MoveToAny(Optional<T> src, TVMFFIAny* result) {
     if constexpr (use_object_ptr_optional_v<T>) {
-      detail::StoreObject(detail::ObjectUnsafe::MoveObjectPtrToTVMFFIObjectPtr<Object>(
-                              std::move(src.data_)),
-                          result);
+      detail::StoreObject(
+          detail::ObjectUnsafe::MoveObjectPtrToTVMFFIObjectPtr<Object>(std::move(src.data_)),
+          result);
     } else if constexpr (detail::storage_enabled_v<T>) {
       *result = detail::AnyUnsafe::MoveAnyToTVMFFIAny(std::move(src.data_));
     } else if (src.has_value()) {

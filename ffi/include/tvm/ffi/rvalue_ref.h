@@ -57,8 +57,7 @@ struct TypeTraits<RValueRef<TObjRef>> : public TypeTraitsBase {
     detail::StoreObject(*static_cast<TVMFFIObject**>(src->v_ptr), &content);
     return "RValueRef<" + TypeTraits<TObjRef>::GetMismatchTypeInfo(&content) + ">";
   }
-  TVM_FFI_INLINE static std::optional<RValueRef<TObjRef>> TryCastFromAnyView(
-      const TVMFFIAny* src) {
+  TVM_FFI_INLINE static std::optional<RValueRef<TObjRef>> TryCastFromAnyView(const TVMFFIAny* src) {
     if (src->type_index == TypeIndex::kTVMFFIObjectRValueRef) {
       auto* slot = static_cast<TVMFFIObject**>(src->v_ptr);
       TVMFFIAny content;

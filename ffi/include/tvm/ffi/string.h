@@ -328,25 +328,25 @@ inline String operator+(const String& lhs, const char* rhs) {
   return String::Concat(lhs.view(), rhs);
 }
 
-#define TVM_FFI_DEFINE_STRING_COMPARE_(op)                                                    \
-  inline bool operator op(std::nullptr_t, const String& rhs) = delete;                        \
-  inline bool operator op(const String& lhs, std::nullptr_t) = delete;                        \
-  inline bool operator op(const String& lhs, const String& rhs) {                             \
-    return lhs.view() op rhs.view();                                                          \
-  }                                                                                           \
-  inline bool operator op(const String& lhs, const std::string& rhs) {                        \
-    return lhs.view() op std::string_view(rhs);                                               \
-  }                                                                                           \
-  inline bool operator op(const std::string& lhs, const String& rhs) {                        \
-    return std::string_view(lhs) op rhs.view();                                               \
-  }                                                                                           \
-  inline bool operator op(const String& lhs, const char* rhs) {                               \
-    return lhs.view() op std::string_view(rhs);                                               \
-  }                                                                                           \
-  inline bool operator op(const char* lhs, const String& rhs) {                               \
-    return std::string_view(lhs) op rhs.view();                                               \
-  }                                                                                           \
-  inline bool operator op(const Bytes& lhs, const Bytes& rhs) {                               \
+#define TVM_FFI_DEFINE_STRING_COMPARE_(op)                                                       \
+  inline bool operator op(std::nullptr_t, const String& rhs) = delete;                           \
+  inline bool operator op(const String& lhs, std::nullptr_t) = delete;                           \
+  inline bool operator op(const String& lhs, const String& rhs) {                                \
+    return lhs.view() op rhs.view();                                                             \
+  }                                                                                              \
+  inline bool operator op(const String& lhs, const std::string& rhs) {                           \
+    return lhs.view() op std::string_view(rhs);                                                  \
+  }                                                                                              \
+  inline bool operator op(const std::string& lhs, const String& rhs) {                           \
+    return std::string_view(lhs) op rhs.view();                                                  \
+  }                                                                                              \
+  inline bool operator op(const String& lhs, const char* rhs) {                                  \
+    return lhs.view() op std::string_view(rhs);                                                  \
+  }                                                                                              \
+  inline bool operator op(const char* lhs, const String& rhs) {                                  \
+    return std::string_view(lhs) op rhs.view();                                                  \
+  }                                                                                              \
+  inline bool operator op(const Bytes& lhs, const Bytes& rhs) {                                  \
     return std::string_view(lhs.data(), lhs.size()) op std::string_view(rhs.data(), rhs.size()); \
   }
 
@@ -492,9 +492,7 @@ struct TypeTraits<std::string>
     TypeTraits<String>::MoveToAny(String(std::move(src)), result);
   }
   TVM_FFI_INLINE static std::string TypeStr() { return "std::string"; }
-  TVM_FFI_INLINE static std::string TypeSchema() {
-    return detail::SimpleTypeSchema("std::string");
-  }
+  TVM_FFI_INLINE static std::string TypeSchema() { return detail::SimpleTypeSchema("std::string"); }
   TVM_FFI_INLINE static std::string ConvertFallbackValue(const char* src) { return src; }
   TVM_FFI_INLINE static std::string ConvertFallbackValue(TVMFFIByteArray* src) {
     return std::string(src->data, src->size);

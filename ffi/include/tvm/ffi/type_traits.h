@@ -189,9 +189,7 @@ struct BoolTraitsBase : public TypeTraitsBase {
   TVM_FFI_INLINE static BoolType CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
     return src->v_int64 != 0;
   }
-  TVM_FFI_INLINE static BoolType MoveFromAnyAfterCheck(TVMFFIAny* src) {
-    return src->v_int64 != 0;
-  }
+  TVM_FFI_INLINE static BoolType MoveFromAnyAfterCheck(TVMFFIAny* src) { return src->v_int64 != 0; }
   TVM_FFI_INLINE static std::string TypeStr() { return StaticTypeKey::kTVMFFIBool; }
   TVM_FFI_INLINE static std::string TypeSchema() {
     return SimpleTypeSchema(StaticTypeKey::kTVMFFIBool);
@@ -274,9 +272,7 @@ struct TypeTraits<Float, std::enable_if_t<std::is_floating_point_v<Float>>>
     result->zero_padding = 0;
     result->v_float64 = static_cast<double>(src);
   }
-  TVM_FFI_INLINE static void MoveToAny(Float src, TVMFFIAny* result) {
-    CopyToAnyView(src, result);
-  }
+  TVM_FFI_INLINE static void MoveToAny(Float src, TVMFFIAny* result) { CopyToAnyView(src, result); }
   TVM_FFI_INLINE static bool CheckAnyStrict(const TVMFFIAny* src) {
     return src->type_index == TypeIndex::kTVMFFIFloat;
   }
@@ -309,15 +305,11 @@ struct TypeTraits<void*> : public TypeTraitsBase {
     TVM_FFI_CLEAR_PTR_PADDING_IN_FFI_ANY(result);
     result->v_ptr = src;
   }
-  TVM_FFI_INLINE static void MoveToAny(void* src, TVMFFIAny* result) {
-    CopyToAnyView(src, result);
-  }
+  TVM_FFI_INLINE static void MoveToAny(void* src, TVMFFIAny* result) { CopyToAnyView(src, result); }
   TVM_FFI_INLINE static bool CheckAnyStrict(const TVMFFIAny* src) {
     return src->type_index == TypeIndex::kTVMFFIOpaquePtr;
   }
-  TVM_FFI_INLINE static void* CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
-    return src->v_ptr;
-  }
+  TVM_FFI_INLINE static void* CopyFromAnyViewAfterCheck(const TVMFFIAny* src) { return src->v_ptr; }
   TVM_FFI_INLINE static void* MoveFromAnyAfterCheck(TVMFFIAny* src) { return src->v_ptr; }
   TVM_FFI_INLINE static std::optional<void*> TryCastFromAnyView(const TVMFFIAny* src) {
     if (src->type_index == TypeIndex::kTVMFFIOpaquePtr) return src->v_ptr;

@@ -27,8 +27,7 @@ namespace tvm_ffi_py {
 
 /// First fields of `cdef class CObject`; the layout is checked at import.
 struct CObjectLayout {
-  PyObject_HEAD
-  void* handle;
+  PyObject_HEAD void* handle;
 };
 
 /// First fields of `cdef class Function`.
@@ -40,8 +39,7 @@ struct FunctionLayout {
 
 /// First fields of `cdef class FieldGetter`.
 struct FieldGetterLayout {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   TVMFFIFieldGetter getter;
   int64_t offset;
   int32_t type_index;
@@ -102,8 +100,8 @@ struct CallFrame {
 };
 
 struct Hooks {
-  PyTypeObject* tensor_type = nullptr;        ///< core.Tensor
-  PyTypeObject* tensor_fast_type = nullptr;   ///< class in which tensors are handed out
+  PyTypeObject* tensor_type = nullptr;       ///< core.Tensor
+  PyTypeObject* tensor_fast_type = nullptr;  ///< class in which tensors are handed out
   PyTypeObject* function_type = nullptr;
   PyTypeObject* object_type = nullptr;
   int (*pack_slow)(PyObject* arg, TVMFFIAny* out, void** owned, CallFrame* frame) = nullptr;
@@ -376,9 +374,9 @@ inline int CallbackBody(Closure* closure, const TVMFFIAny* args, int32_t n, TVMF
     if (slots[done + 1] == nullptr) break;
   }
   if (done == n) {
-    PyObject* value = PyObject_Vectorcall(
-        closure->callable, slots + 1,
-        static_cast<size_t>(n) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+    PyObject* value =
+        PyObject_Vectorcall(closure->callable, slots + 1,
+                            static_cast<size_t>(n) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
     if (value != nullptr) {
       status = ToOwnedAny(value, result);
       Py_DECREF(value);
@@ -508,8 +506,7 @@ inline TVMFFIByteArray NativeFrames(void* handle) {
 }
 
 inline void AppendBacktrace(void* handle, const TVMFFIByteArray* text) {
-  TVMFFIErrorGetCellPtr(handle)->update_backtrace(handle, text,
-                                                  kTVMFFIBacktraceUpdateModeAppend);
+  TVMFFIErrorGetCellPtr(handle)->update_backtrace(handle, text, kTVMFFIBacktraceUpdateModeAppend);
 }
 
 /// Frame object that stands for native code in a traceback; new reference.

@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
+from tvm.ir import Call, Expr, Op, TupleType, Type, make_node
 from tvm_ffi import get_global_func
-
-from tvm.ir import Call, Expr, Op, Type, TupleType, make_node
 
 
 def _tuple(args):
@@ -147,9 +146,7 @@ def make_closure(func, args) -> Call:
 
 def invoke_closure(closure, args, ty_args) -> Call:
     """Call a closure."""
-    return Call(
-        Op.get("relax.invoke_closure"), [closure, _tuple(args)], None, _ty_args(ty_args)
-    )
+    return Call(Op.get("relax.invoke_closure"), [closure, _tuple(args)], None, _ty_args(ty_args))
 
 
 def invoke_pure_closure(closure, args, ty_args) -> Call:
@@ -250,9 +247,7 @@ def _scalar(value, dtype):
     return value if isinstance(value, Expr) else const(value, dtype)
 
 
-def attention(
-    query, key, value, bias=None, scale=None, causal_mask=None, window_size=None
-):
+def attention(query, key, value, bias=None, scale=None, causal_mask=None, window_size=None):
     """``softmax(q k^T scale + bias) v`` over [batch, sequence, head, size].
 
     Args:

@@ -103,5 +103,3 @@ def make_getattr(prefix: str, namespace: dict):
         return sorted({*namespace, *(n for n in names if "." not in n)})
 
     return lookup, listing
-
-

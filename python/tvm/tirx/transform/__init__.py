@@ -8,10 +8,9 @@ comes from the pass. ``list_passes()`` names them.
 
 from __future__ import annotations
 
-from tvm_ffi import register_object
-
 from tvm.ir import transform as _transform
 from tvm.ir.transform import Pass
+from tvm_ffi import register_object
 
 from . import _ffi_api
 

@@ -2,15 +2,15 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// \file
 /// \brief relax::Build: from graph functions to an executable of the virtual machine.
-#include <tvm/relax/build.h>
-
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/registry.h>
 #include <tvm/relax/analysis.h>
+#include <tvm/relax/build.h>
 #include <tvm/tirx/function.h>
 
 #include "relax/backend/pipeline.h"
 #include "relax/backend/vm/codegen_vm.h"
+#include "relax/backend/vm/signature.h"
 
 namespace tvm {
 namespace relax {
@@ -36,6 +36,7 @@ const FBuildPrimFuncs& GetPrimFuncBuilder() {
 ffi::Module Build(IRModule mod, Target target, BuildOptions options) {
   TVM_FFI_CHECK(target.defined(), ValueError) << "relax.build needs a target";
   TargetScope scope(target);
+  const IRModule given = mod;
   if (!options.params.empty()) {
     Map<ffi::Any, ffi::ObjectRef> params;
     for (const auto& [name, value] : options.params) {
@@ -50,6 +51,7 @@ ffi::Module Build(IRModule mod, Target target, BuildOptions options) {
       << "exec_mode must be 'bytecode', but got '" << options.exec_mode << "'";
   ExecBuilder builder = ExecBuilder::Create();
   IRModule kernels = VMCodeGen(builder, mod);
+  EmitSignatures(builder, given);
   Array<ffi::Module> external;
   if (auto ext = kernels->GetAttr<Array<ffi::Module>>(tvm::attr::kExternalMods)) {
     external = ext.value();

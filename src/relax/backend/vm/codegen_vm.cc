@@ -115,7 +115,8 @@ class FunctionCodeGen : public ExprDispatch<Arg> {
     if (const auto* gv = op->op.as<GlobalVarNode>()) {
       return Emit(Symbol(GetRef<GlobalVar>(gv)), args, op->ty);
     }
-    if (const auto* f = op->op.as<ExternFuncNode>()) return Emit(Std(f->global_symbol), args, op->ty);
+    if (const auto* f = op->op.as<ExternFuncNode>())
+      return Emit(Std(f->global_symbol), args, op->ty);
     // A function value: the machine invokes it.
     args.insert(args.begin(), {Arg::Register(Instruction::kVMRegister), VisitExpr(op->op)});
     return Emit("vm.builtin.invoke_closure", args, op->ty);
@@ -149,8 +150,8 @@ class FunctionCodeGen : public ExprDispatch<Arg> {
   Arg Sequence(const SeqExprNode* seq) {
     for (const BindingBlock& block : seq->blocks) {
       for (const Binding& b : block->bindings) {
-        Expr value = b.as<VarBindingNode>() ? b.as<VarBindingNode>()->value
-                                            : b.as<MatchCastNode>()->value;
+        Expr value =
+            b.as<VarBindingNode>() ? b.as<VarBindingNode>()->value : b.as<MatchCastNode>()->value;
         values_[b->var.get()] = VisitExpr(value);
       }
     }
@@ -228,9 +229,8 @@ IRModule VMCodeGen(const ExecBuilder& builder, const IRModule& mod) {
 
 TVM_FFI_STATIC_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
-  refl::GlobalDef().def("relax.VMCodeGen", [](ExecBuilder builder, IRModule mod) {
-    return VMCodeGen(builder, mod);
-  });
+  refl::GlobalDef().def("relax.VMCodeGen",
+                        [](ExecBuilder builder, IRModule mod) { return VMCodeGen(builder, mod); });
 }
 
 }  // namespace relax

@@ -145,8 +145,8 @@ void ExecBuilderNode::CheckRegisters() const {
     for (Index i = 0; i < info.num_args; ++i) defined.insert(i);
     auto check = [&](RegName r) {
       if (r >= Instruction::kBeginSpecialReg) return;
-      TVM_FFI_CHECK(defined.count(r), RuntimeError)
-          << "register %" << r << " of VM function " << info.name << " is read before it is written";
+      TVM_FFI_CHECK(defined.count(r), RuntimeError) << "register %" << r << " of VM function "
+                                                    << info.name << " is read before it is written";
     };
     for (Index i = info.start_instr; i < info.end_instr; ++i) {
       Instruction instr = exec_->GetInstruction(i);

@@ -41,8 +41,12 @@ class ExecBuilderNode : public ffi::Object {
   void EmitIf(Instruction::Arg cond, Index false_offset);
   /// Instructions so far, to compute offsets.
   Index NumInstructions() const { return static_cast<Index>(exec_->instr_offset.size()); }
-  void PatchGoto(Index instruction, Index offset) { exec_->SetInstructionData(instruction, 1, offset); }
-  void PatchIf(Index instruction, Index offset) { exec_->SetInstructionData(instruction, 2, offset); }
+  void PatchGoto(Index instruction, Index offset) {
+    exec_->SetInstructionData(instruction, 1, offset);
+  }
+  void PatchIf(Index instruction, Index offset) {
+    exec_->SetInstructionData(instruction, 2, offset);
+  }
 
   /// Operand for a value: an immediate for small integers, else an entry of the constant pool.
   Instruction::Arg ConvertConstant(const ffi::Any& value);

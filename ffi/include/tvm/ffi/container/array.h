@@ -99,21 +99,17 @@ class Array : public ObjectRef {
   Array& operator=(const Array&) = default;
   Array& operator=(Array&&) noexcept = default;
   /// Upcast, shares storage.
-  template <typename U,
-            typename = std::enable_if_t<!std::is_same_v<T, U> && type_subsumes_v<T, U>>>
+  template <typename U, typename = std::enable_if_t<!std::is_same_v<T, U> && type_subsumes_v<T, U>>>
   Array(const Array<U>& other) : ObjectRef(other) {}  // NOLINT(google-explicit-constructor)
-  template <typename U,
-            typename = std::enable_if_t<!std::is_same_v<T, U> && type_subsumes_v<T, U>>>
+  template <typename U, typename = std::enable_if_t<!std::is_same_v<T, U> && type_subsumes_v<T, U>>>
   Array(Array<U>&& other)  // NOLINT(google-explicit-constructor)
       : ObjectRef(std::move(other)) {}
-  template <typename U,
-            typename = std::enable_if_t<!std::is_same_v<T, U> && type_subsumes_v<T, U>>>
+  template <typename U, typename = std::enable_if_t<!std::is_same_v<T, U> && type_subsumes_v<T, U>>>
   Array& operator=(const Array<U>& other) {
     ObjectRef::operator=(other);
     return *this;
   }
-  template <typename U,
-            typename = std::enable_if_t<!std::is_same_v<T, U> && type_subsumes_v<T, U>>>
+  template <typename U, typename = std::enable_if_t<!std::is_same_v<T, U> && type_subsumes_v<T, U>>>
   Array& operator=(Array<U>&& other) {
     ObjectRef::operator=(std::move(other));
     return *this;
@@ -235,8 +231,8 @@ class Array : public ObjectRef {
   }
   /// Replaces each element by `fmutate(element)`, in place when unique; copies only when an
   /// element really changes.
-  template <typename F, typename = std::enable_if_t<std::is_convertible_v<
-                            std::invoke_result_t<F, T>, T>>>
+  template <typename F,
+            typename = std::enable_if_t<std::is_convertible_v<std::invoke_result_t<F, T>, T>>>
   void MutateByApply(F fmutate) {
     if (data_ == nullptr) return;
     const bool in_place = data_.unique();
@@ -320,8 +316,8 @@ class Array : public ObjectRef {
 };
 
 /// Elements of `lhs`, then of `rhs`.
-template <typename T, typename = std::enable_if_t<std::is_same_v<T, Any> ||
-                                                  TypeTraits<T>::convert_enabled>>
+template <typename T,
+          typename = std::enable_if_t<std::is_same_v<T, Any> || TypeTraits<T>::convert_enabled>>
 inline Array<T> Concat(Array<T> lhs, const Array<T>& rhs) {
   lhs.insert(lhs.end(), rhs.begin(), rhs.end());
   return lhs;
@@ -336,8 +332,7 @@ template <typename T>
 inline constexpr bool use_default_type_traits_v<Array<T>> = false;
 
 template <typename T>
-struct TypeTraits<Array<T>>
-    : public detail::SeqTypeTraitsBase<TypeTraits<Array<T>>, Array<T>, T> {
+struct TypeTraits<Array<T>> : public detail::SeqTypeTraitsBase<TypeTraits<Array<T>>, Array<T>, T> {
   static constexpr int32_t field_static_type_index = TypeIndex::kTVMFFIArray;
   static constexpr int32_t kPrimaryTypeIndex = TypeIndex::kTVMFFIArray;
   static constexpr int32_t kOtherTypeIndex = TypeIndex::kTVMFFIList;
@@ -348,8 +343,9 @@ struct TypeTraits<Array<T>>
 };
 
 template <typename T, typename U>
-inline constexpr bool type_subsumes_v<Array<T>, Array<U>, std::enable_if_t<!std::is_same_v<T, Any>>> =
-    type_subsumes_v<T, U>;
+inline constexpr bool
+    type_subsumes_v<Array<T>, Array<U>, std::enable_if_t<!std::is_same_v<T, Any>>> =
+        type_subsumes_v<T, U>;
 
 }  // namespace ffi
 }  // namespace tvm

@@ -122,9 +122,7 @@ class Dict : public ObjectRef {
     Any old_key(key);
     Checked()->erase(old_key);
   }
-  void clear() {
-    Checked()->clear();
-  }
+  void clear() { Checked()->clear(); }
 
  private:
   MapBaseObj* GetTable() const { return static_cast<DictObj*>(data_.get()); }

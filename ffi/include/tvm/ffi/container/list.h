@@ -80,21 +80,17 @@ class List : public ObjectRef {
   List& operator=(const List&) = default;
   List& operator=(List&&) noexcept = default;
   /// Upcast, shares the object.
-  template <typename U,
-            typename = std::enable_if_t<!std::is_same_v<T, U> && type_subsumes_v<T, U>>>
+  template <typename U, typename = std::enable_if_t<!std::is_same_v<T, U> && type_subsumes_v<T, U>>>
   List(const List<U>& other) : ObjectRef(other) {}  // NOLINT(google-explicit-constructor)
-  template <typename U,
-            typename = std::enable_if_t<!std::is_same_v<T, U> && type_subsumes_v<T, U>>>
+  template <typename U, typename = std::enable_if_t<!std::is_same_v<T, U> && type_subsumes_v<T, U>>>
   List(List<U>&& other)  // NOLINT(google-explicit-constructor)
       : ObjectRef(std::move(other)) {}
-  template <typename U,
-            typename = std::enable_if_t<!std::is_same_v<T, U> && type_subsumes_v<T, U>>>
+  template <typename U, typename = std::enable_if_t<!std::is_same_v<T, U> && type_subsumes_v<T, U>>>
   List& operator=(const List<U>& other) {
     ObjectRef::operator=(other);
     return *this;
   }
-  template <typename U,
-            typename = std::enable_if_t<!std::is_same_v<T, U> && type_subsumes_v<T, U>>>
+  template <typename U, typename = std::enable_if_t<!std::is_same_v<T, U> && type_subsumes_v<T, U>>>
   List& operator=(List<U>&& other) {
     ObjectRef::operator=(std::move(other));
     return *this;

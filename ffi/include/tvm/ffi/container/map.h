@@ -170,10 +170,9 @@ struct TypeTraits<Map<K, V>>
 };
 
 template <typename K, typename V, typename KU, typename VU>
-inline constexpr bool
-    type_subsumes_v<Map<K, V>, Map<KU, VU>,
-                    std::enable_if_t<!(std::is_same_v<K, Any> && std::is_same_v<V, Any>)>> =
-        type_subsumes_v<K, KU> && type_subsumes_v<V, VU>;
+inline constexpr bool type_subsumes_v<
+    Map<K, V>, Map<KU, VU>, std::enable_if_t<!(std::is_same_v<K, Any> && std::is_same_v<V, Any>)>> =
+    type_subsumes_v<K, KU> && type_subsumes_v<V, VU>;
 
 }  // namespace ffi
 }  // namespace tvm

@@ -244,8 +244,7 @@ struct MapTypeTraitsBase : public ObjectRefTypeTraitsBase<MapRef> {
       const std::string name = Derived::kTypeName;
       for (const auto& [key, value] : *Table(src)) {
         if (!ElementMatches<K>(key) && !TryCastElement<K>(key).has_value()) {
-          return name + "[some key is " + AnyUnsafe::GetMismatchTypeInfo<K>(key) +
-                 ", V]";
+          return name + "[some key is " + AnyUnsafe::GetMismatchTypeInfo<K>(key) + ", V]";
         }
         if (!ElementMatches<V>(value) && !TryCastElement<V>(value).has_value()) {
           return name + "[K, some value is " + AnyUnsafe::GetMismatchTypeInfo<V>(value) + "]";

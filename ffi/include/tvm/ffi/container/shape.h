@@ -127,10 +127,10 @@ class Shape : public ObjectRef {
   template <typename IterType,
             typename = typename std::iterator_traits<IterType>::iterator_category>
   Shape(IterType begin, IterType end) : Shape(detail::MakeInplaceShape(begin, end)) {}
-  Shape(Array<int64_t> shape) : Shape(shape.begin(), shape.end()) {}          // NOLINT
+  Shape(Array<int64_t> shape) : Shape(shape.begin(), shape.end()) {}                  // NOLINT
   Shape(std::initializer_list<int64_t> shape) : Shape(shape.begin(), shape.end()) {}  // NOLINT
-  Shape(std::vector<int64_t> other) : Shape(other.begin(), other.end()) {}    // NOLINT
-  Shape(ShapeView other) : Shape(other.begin(), other.end()) {}               // NOLINT
+  Shape(std::vector<int64_t> other) : Shape(other.begin(), other.end()) {}            // NOLINT
+  Shape(ShapeView other) : Shape(other.begin(), other.end()) {}                       // NOLINT
 
   /// Row-major strides of a compact tensor.
   static Shape StridesFromShape(ShapeView shape) {

@@ -54,8 +54,8 @@ inline bool IsContiguous(const DLTensor& arr) {
 /// Whether the first element sits on an `alignment`-byte boundary.
 inline bool IsAligned(const DLTensor& arr, size_t alignment) {
   if (IsDirectAddressDevice(arr.device)) {
-    return (reinterpret_cast<size_t>(static_cast<char*>(arr.data) + arr.byte_offset) %
-            alignment) == 0;
+    return (reinterpret_cast<size_t>(static_cast<char*>(arr.data) + arr.byte_offset) % alignment) ==
+           0;
   }
   return arr.byte_offset % alignment == 0;
 }
@@ -117,8 +117,8 @@ class TensorObjFromNDAlloc : public TensorObj {
     this->ndim = static_cast<int32_t>(ndim);
     this->dtype = layout.dtype;
     this->byte_offset = 0;
-    this->shape = reinterpret_cast<int64_t*>(reinterpret_cast<char*>(this) +
-                                             sizeof(TensorObjFromNDAlloc));
+    this->shape =
+        reinterpret_cast<int64_t*>(reinterpret_cast<char*>(this) + sizeof(TensorObjFromNDAlloc));
     this->strides = this->shape + ndim;
     for (size_t i = 0; i < ndim; ++i) this->shape[i] = layout.shape[i];
     if (layout.strides.empty()) {
@@ -152,10 +152,9 @@ inline DLTensor MakeStridedPrototype(const DLTensor& source, ShapeView shape, Sh
   view.ndim = static_cast<int32_t>(shape.size());
   view.shape = const_cast<int64_t*>(shape.data());
   view.strides = const_cast<int64_t*>(strides.data());
-  const size_t offset_bits = static_cast<size_t>(element_offset.value_or(0)) *
-                             view.dtype.bits * view.dtype.lanes;
-  TVM_FFI_CHECK_EQ(offset_bits % 8, 0, ValueError)
-      << "a view must start at a whole byte";
+  const size_t offset_bits =
+      static_cast<size_t>(element_offset.value_or(0)) * view.dtype.bits * view.dtype.lanes;
+  TVM_FFI_CHECK_EQ(offset_bits % 8, 0, ValueError) << "a view must start at a whole byte";
   view.byte_offset += offset_bits / 8;
   if (IsDirectAddressDevice(view.device)) {
     view.data = static_cast<char*>(view.data) + view.byte_offset;
@@ -202,15 +201,15 @@ class TensorAccess {
 class Tensor : public ObjectRef, public detail::TensorAccess<Tensor> {
  public:
   Tensor() = default;
-  explicit Tensor(::tvm::ffi::ObjectPtr<TensorObj> n) : ObjectRef(ObjectPtr<Object>(std::move(n))) {}
+  explicit Tensor(::tvm::ffi::ObjectPtr<TensorObj> n)
+      : ObjectRef(ObjectPtr<Object>(std::move(n))) {}
   explicit Tensor(::tvm::ffi::UnsafeInit tag) : ObjectRef(tag) {}
   TVM_FFI_DEFINE_DEFAULT_COPY_MOVE_AND_ASSIGN(Tensor);
 
   /// Tensor on this memory that keeps it alive. The caller vouches for the bounds.
   Tensor as_strided(ShapeView shape, ShapeView strides,
                     std::optional<int64_t> element_offset = std::nullopt) const {
-    const DLTensor prototype =
-        detail::MakeStridedPrototype(*get(), shape, strides, element_offset);
+    const DLTensor prototype = detail::MakeStridedPrototype(*get(), shape, strides, element_offset);
     TVMFFIObjectHandle view;
     TVM_FFI_CHECK_SAFE_CALL(TVMFFITensorCreateUnsafeView(
         detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(*this), &prototype, &view));
@@ -219,8 +218,8 @@ class Tensor : public ObjectRef, public detail::TensorAccess<Tensor> {
 
   /// Memory from `alloc`, see detail::TensorObjFromNDAlloc. Row-major.
   template <typename TNDAlloc, typename... ExtraArgs>
-  static Tensor FromNDAlloc(TNDAlloc alloc, ffi::ShapeView shape, DLDataType dtype,
-                            DLDevice device, ExtraArgs&&... extra_args) {
+  static Tensor FromNDAlloc(TNDAlloc alloc, ffi::ShapeView shape, DLDataType dtype, DLDevice device,
+                            ExtraArgs&&... extra_args) {
     return MakeFromNDAlloc(std::move(alloc), detail::TensorLayout{shape, {}, dtype, device},
                            std::forward<ExtraArgs>(extra_args)...);
   }
@@ -233,8 +232,8 @@ class Tensor : public ObjectRef, public detail::TensorAccess<Tensor> {
                            std::forward<ExtraArgs>(extra_args)...);
   }
   /// Memory from a C allocator such as TVMFFIEnvTensorAlloc.
-  static Tensor FromEnvAlloc(int (*env_alloc)(DLTensor*, TVMFFIObjectHandle*),
-                             ffi::ShapeView shape, DLDataType dtype, DLDevice device) {
+  static Tensor FromEnvAlloc(int (*env_alloc)(DLTensor*, TVMFFIObjectHandle*), ffi::ShapeView shape,
+                             DLDataType dtype, DLDevice device) {
     DLTensor prototype{};
     prototype.device = device;
     prototype.dtype = dtype;
@@ -248,12 +247,11 @@ class Tensor : public ObjectRef, public detail::TensorAccess<Tensor> {
   static Tensor FromDLPack(DLManagedTensor* tensor, size_t require_alignment = 0,
                            bool require_contiguous = false) {
     TVMFFIObjectHandle handle;
-    TVM_FFI_CHECK_SAFE_CALL(TVMFFITensorFromDLPack(
-        tensor, static_cast<int32_t>(require_alignment), require_contiguous ? 1 : 0, &handle));
+    TVM_FFI_CHECK_SAFE_CALL(TVMFFITensorFromDLPack(tensor, static_cast<int32_t>(require_alignment),
+                                                   require_contiguous ? 1 : 0, &handle));
     return FromHandle(handle);
   }
-  static Tensor FromDLPackVersioned(DLManagedTensorVersioned* tensor,
-                                    size_t require_alignment = 0,
+  static Tensor FromDLPackVersioned(DLManagedTensorVersioned* tensor, size_t require_alignment = 0,
                                     bool require_contiguous = false) {
     TVMFFIObjectHandle handle;
     TVM_FFI_CHECK_SAFE_CALL(TVMFFITensorFromDLPackVersioned(
@@ -275,15 +273,14 @@ class Tensor : public ObjectRef, public detail::TensorAccess<Tensor> {
  private:
   const DLTensor& dl() const { return *get(); }
   static Tensor FromHandle(TVMFFIObjectHandle handle) {
-    return Tensor(detail::ObjectUnsafe::ObjectPtrFromOwned<TensorObj>(
-        static_cast<TVMFFIObject*>(handle)));
+    return Tensor(
+        detail::ObjectUnsafe::ObjectPtrFromOwned<TensorObj>(static_cast<TVMFFIObject*>(handle)));
   }
   template <typename TNDAlloc, typename... ExtraArgs>
   static Tensor MakeFromNDAlloc(TNDAlloc alloc, const detail::TensorLayout& layout,
                                 ExtraArgs&&... extra_args) {
     return Tensor(make_inplace_array_object<detail::TensorObjFromNDAlloc<TNDAlloc>, int64_t>(
-        layout.shape.size() * 2, std::move(alloc), layout,
-        std::forward<ExtraArgs>(extra_args)...));
+        layout.shape.size() * 2, std::move(alloc), layout, std::forward<ExtraArgs>(extra_args)...));
   }
 
   friend class detail::TensorAccess<Tensor>;

@@ -43,7 +43,8 @@ template <typename Target, typename... UTypes>
 inline constexpr bool is_tuple_init_v = sizeof...(UTypes) != 0;
 template <typename Target, typename UType>
 inline constexpr bool is_tuple_init_v<Target, UType> =
-    !std::is_base_of_v<Target, RemoveCvRef<UType>> && !std::is_same_v<RemoveCvRef<UType>, UnsafeInit>;
+    !std::is_base_of_v<Target, RemoveCvRef<UType>> &&
+    !std::is_same_v<RemoveCvRef<UType>, UnsafeInit>;
 
 }  // namespace detail
 
@@ -66,11 +67,11 @@ class Tuple : public ObjectRef {
   Tuple& operator=(const Tuple&) = default;
   Tuple& operator=(Tuple&&) noexcept = default;
   /// Upcast, shares storage.
-  template <typename... UTypes, typename = std::enable_if_t<detail::is_tuple_upcast_v<
-                                    Tuple<Types...>, Tuple<UTypes...>>>>
+  template <typename... UTypes, typename = std::enable_if_t<
+                                    detail::is_tuple_upcast_v<Tuple<Types...>, Tuple<UTypes...>>>>
   Tuple(const Tuple<UTypes...>& other) : ObjectRef(other) {}  // NOLINT
-  template <typename... UTypes, typename = std::enable_if_t<detail::is_tuple_upcast_v<
-                                    Tuple<Types...>, Tuple<UTypes...>>>>
+  template <typename... UTypes, typename = std::enable_if_t<
+                                    detail::is_tuple_upcast_v<Tuple<Types...>, Tuple<UTypes...>>>>
   Tuple(Tuple<UTypes...>&& other) : ObjectRef(std::move(other)) {}  // NOLINT
   template <typename... UTypes,
             typename = std::enable_if_t<sizeof...(UTypes) == sizeof...(Types) &&
@@ -79,14 +80,14 @@ class Tuple : public ObjectRef {
   Tuple(UTypes&&... args) {  // NOLINT(google-explicit-constructor)
     Fill(Types(std::forward<UTypes>(args))...);
   }
-  template <typename... UTypes, typename = std::enable_if_t<detail::is_tuple_upcast_v<
-                                    Tuple<Types...>, Tuple<UTypes...>>>>
+  template <typename... UTypes, typename = std::enable_if_t<
+                                    detail::is_tuple_upcast_v<Tuple<Types...>, Tuple<UTypes...>>>>
   Tuple& operator=(const Tuple<UTypes...>& other) {
     ObjectRef::operator=(other);
     return *this;
   }
-  template <typename... UTypes, typename = std::enable_if_t<detail::is_tuple_upcast_v<
-                                    Tuple<Types...>, Tuple<UTypes...>>>>
+  template <typename... UTypes, typename = std::enable_if_t<
+                                    detail::is_tuple_upcast_v<Tuple<Types...>, Tuple<UTypes...>>>>
   Tuple& operator=(Tuple<UTypes...>&& other) {
     ObjectRef::operator=(std::move(other));
     return *this;
@@ -186,8 +187,7 @@ struct TypeTraits<Tuple<Types...>> : public ObjectRefTypeTraitsBase<Tuple<Types.
                                std::string* text) {
     const size_t index = (*i)++;
     const Any& cell = cells->begin()[index];
-    if (detail::AnyUnsafe::CheckAnyStrict<T>(cell) ||
-        detail::TryCastElement<T>(cell).has_value()) {
+    if (detail::AnyUnsafe::CheckAnyStrict<T>(cell) || detail::TryCastElement<T>(cell).has_value()) {
       return false;
     }
     *text = name + "[index " + std::to_string(index) + ": " +
@@ -198,8 +198,7 @@ struct TypeTraits<Tuple<Types...>> : public ObjectRefTypeTraitsBase<Tuple<Types.
 
 template <typename... T, typename... U>
 inline constexpr bool type_subsumes_v<Tuple<T...>, Tuple<U...>, void> =
-    std::is_same_v<Tuple<T...>, Tuple<U...>> ||
-    detail::is_tuple_upcast_v<Tuple<T...>, Tuple<U...>>;
+    std::is_same_v<Tuple<T...>, Tuple<U...>> || detail::is_tuple_upcast_v<Tuple<T...>, Tuple<U...>>;
 
 template <std::size_t I, typename... Types>
 inline std::tuple_element_t<I, std::tuple<Types...>> get(const Tuple<Types...>& t) {

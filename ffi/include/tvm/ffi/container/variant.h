@@ -104,9 +104,7 @@ struct TypeTraits<Variant<V...>> : public TypeTraitsBase {
   TVM_FFI_INLINE static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
     return TypeTraitsBase::GetMismatchTypeInfo(src);
   }
-  TVM_FFI_INLINE static std::string TypeStr() {
-    return detail::ContainerTypeStr<V...>("Variant");
-  }
+  TVM_FFI_INLINE static std::string TypeStr() { return detail::ContainerTypeStr<V...>("Variant"); }
   TVM_FFI_INLINE static std::string TypeSchema() {
     return detail::CompoundTypeSchema<V...>("Variant");
   }
@@ -135,8 +133,7 @@ struct TypeTraits<Variant<V...>> : public TypeTraitsBase {
 template <typename... V>
 size_t ObjectPtrHash::operator()(const Variant<V...>& a) const {
   static_assert(detail::all_object_ref_v<V...>, "identity needs object alternatives");
-  return static_cast<size_t>(
-      detail::AnyUnsafe::TVMFFIAnyPtrFromAny(a.data_)->v_uint64 >> 4);
+  return static_cast<size_t>(detail::AnyUnsafe::TVMFFIAnyPtrFromAny(a.data_)->v_uint64 >> 4);
 }
 
 template <typename... V>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
-/// \file tvm/codegen/argcheck.h
+/// \file tvm/support/argcheck.h
 /// Program format of the argument check that packed functions run before their body.
 ///
 /// Plain constants without any include, shared by MakePackedAPI (the writer), the code generators
@@ -29,8 +29,8 @@
 /// A program is a list of `opcode, operands...`. The writer controls the order of the checks.
 /// `t` below is the slot that kArgCheckTensor filled; `s` a slot to write; `i` an argument index;
 /// `str` an index into the string table; `expr` an expression (see below).
-#ifndef TVM_CODEGEN_ARGCHECK_H_
-#define TVM_CODEGEN_ARGCHECK_H_
+#ifndef TVM_SUPPORT_ARGCHECK_H_
+#define TVM_SUPPORT_ARGCHECK_H_
 
 /// Opcodes, with their operands.
 enum TVMArgCheckOp {
@@ -119,4 +119,4 @@ enum TVMArgCheckExpr {
 /// Deepest stack an expr may need; a writer turns deeper ones into AssertStmt.
 enum { kArgExprMaxDepth = 16 };
 
-#endif  // TVM_CODEGEN_ARGCHECK_H_
+#endif  // TVM_SUPPORT_ARGCHECK_H_

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The OpenTVM authors
+"""The command: what it prints, and exit code 2 with a clear message for every bad input."""
+
+import json
+import random
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from tvm.cli import main
+
+
+def small_model():
+    rng = np.random.default_rng(0)
+    weight = numpy_helper.from_array(rng.standard_normal((4, 3), dtype=np.float32), "w")
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["h"]),
+        helper.make_node("Relu", ["h"], ["y"]),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 4])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3])
+    graph = helper.make_graph(nodes, "small", [x], [y], [weight])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    onnx.save(small_model(), str(folder / "small.onnx"))
+    library = folder / "small.so"
+    assert main(["compile", str(folder / "small.onnx"), "-o", str(library), "--json"]) == 0
+    return folder, library
+
+
+def fails(capsys, *argv):
+    """Exit code 2; returns the message."""
+    capsys.readouterr()
+    assert main([str(a) for a in argv]) == 2
+    message = capsys.readouterr().err
+    assert message.strip()
+    return message
+
+
+def test_run_writes_the_right_outputs(compiled, capsys):
+    folder, library = compiled
+    x = np.arange(8, dtype=np.float32).reshape(2, 4) - 4
+    np.save(folder / "x.npy", x)
+    argv = ["run", str(library), "--input", str(folder / "x.npy"), "--output"]
+    assert main([*argv, str(folder / "y.npz")]) == 0
+    weight = numpy_helper.to_array(small_model().graph.initializer[0])
+    with np.load(folder / "y.npz") as z:
+        np.testing.assert_allclose(z["y"], np.maximum(x @ weight, 0), rtol=1e-5, atol=1e-5)
+
+
+def test_bench_and_inspect_print_json(compiled, capsys):
+    folder, library = compiled
+    capsys.readouterr()
+    assert main(["bench", str(library), "--seconds", "0.1", "--json", "--profile"]) == 0
+    stats = json.loads(capsys.readouterr().out)
+    assert stats["calls"] >= 5 and stats["median"] > 0 and stats["kernels"]
+    assert main(["inspect", str(folder / "small.onnx"), "--json"]) == 0
+    model = json.loads(capsys.readouterr().out)
+    assert model["operators"] == {"MatMul": 1, "Relu": 1}
+    assert model["inputs"] == [{"name": "x", "dtype": "float", "shape": [2, 4]}]
+    assert main(["inspect", str(library), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["file"] == str(library)
+
+
+def test_inputs_that_do_not_fit(compiled, capsys):
+    folder, library = compiled
+    cases = {
+        "float64": (np.zeros((2, 4)), "expected dtype float32"),
+        "rank": (np.zeros((2, 4, 1), np.float32), "expected rank 2"),
+        "extent": (np.zeros((2, 5), np.float32), "extents differ"),
+    }
+    for name, (array, message) in cases.items():
+        np.save(folder / f"{name}.npy", array)
+        assert message in fails(capsys, "run", library, "--input", folder / f"{name}.npy")
+    np.savez(folder / "names.npz", other=np.zeros((2, 4), np.float32))
+    assert "unknown: ['other'], missing: ['x']" in fails(
+        capsys, "run", library, "--input", folder / "names.npz"
+    )
+    assert "missing: ['x']" in fails(capsys, "run", library)
+
+
+@pytest.mark.parametrize("tenth", range(10))
+def test_truncated_files(compiled, capsys, tmp_path, tenth):
+    folder, library = compiled
+    np.savez(folder / "in.npz", x=np.zeros((2, 4), np.float32))
+    for source in (folder / "small.onnx", library, folder / "in.npz"):
+        data = source.read_bytes()
+        part = tmp_path / source.name
+        part.write_bytes(data[: len(data) * tenth // 10])
+        if source.suffix == ".onnx":
+            argv = ["compile", part, "-o", tmp_path / "out.so"]
+        elif source.suffix == ".so":
+            argv = ["run", part, "--input", folder / "in.npz"]
+        else:
+            argv = ["run", library, "--input", part]
+        fails(capsys, *argv)
+        if source.suffix != ".npz":
+            # A cut library may still show its headers; a cut model never parses.
+            assert main(["inspect", str(part)]) in ((2,) if source.suffix == ".onnx" else (0, 2))
+
+
+def test_random_foreign_and_missing_files(compiled, capsys, tmp_path):
+    folder, library = compiled
+    noise = tmp_path / "noise"
+    noise.write_bytes(random.Random(0).randbytes(4096))
+    picture = tmp_path / "picture.png"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(512))
+    for path in (noise, picture, tmp_path / "absent"):
+        fails(capsys, "compile", path, "-o", tmp_path / "o.so")
+        fails(capsys, "run", path, "--input", path)
+        fails(capsys, "bench", path)
+        fails(capsys, "inspect", path)
+    fails(capsys, "run", folder / "small.onnx")
+    fails(capsys, "compile", library, "-o", tmp_path / "o.so")
+
+
+def test_bad_options(compiled, capsys, tmp_path):
+    folder, _ = compiled
+    model, out = folder / "small.onnx", tmp_path / "o.so"
+    assert "NAME=D0,D1" in fails(capsys, "compile", model, "-o", out, "--shape", "x")
+    assert "inputs are ['x']" in fails(capsys, "compile", model, "-o", out, "--shape", "z=1,2")
+    assert "rank 2" in fails(capsys, "compile", model, "-o", out, "--shape", "x=1,2,3")
+    message = fails(capsys, "compile", model, "-o", out, "--target", "nosuch")
+    assert "nosuch" in message
