@@ -22,7 +22,8 @@ if(TVM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 add_library(tvm_flags INTERFACE)
-target_compile_options(tvm_flags INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers)
+target_compile_options(tvm_flags INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
+                       -Wno-overloaded-virtual)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(tvm_flags INTERFACE -fno-gnu-unique)
 elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")

@@ -67,12 +67,12 @@ TVM_VISIT_LEAF(FloatImmNode)
 TVM_VISIT_LEAF(StringImmNode)
 #undef TVM_VISIT_LEAF
 
-#define TVM_FOR_EACH_BINARY_NODE(X)                                                               \
-  X(AddNode)                                                                                      \
-  X(SubNode)                                                                                      \
-  X(MulNode)                                                                                      \
-  X(DivNode) X(ModNode) X(FloorDivNode) X(FloorModNode) X(MinNode) X(MaxNode) X(EQNode) X(NENode) \
-      X(LTNode) X(LENode) X(GTNode) X(GENode) X(AndNode) X(OrNode)
+// clang-format off: the formatter takes chains of macros for casts
+#define TVM_FOR_EACH_BINARY_NODE(X) \
+  X(AddNode) X(SubNode) X(MulNode) X(DivNode) X(ModNode) X(FloorDivNode) X(FloorModNode) \
+  X(MinNode) X(MaxNode) X(EQNode) X(NENode) X(LTNode) X(LENode) X(GTNode) X(GENode) \
+  X(AndNode) X(OrNode)
+// clang-format on
 #define TVM_VISIT_BINARY(Node)                     \
   void ExprVisitor::VisitExpr_(const Node* node) { \
     VisitExpr(node->a);                            \

@@ -22,12 +22,11 @@ void CastNode::RegisterReflection() {
   void Name##Node::RegisterReflection() {                                                  \
     refl::ObjectDef<Name##Node>().def_ro("a", &Name##Node::a).def_ro("b", &Name##Node::b); \
   }
-#define TVM_FOR_EACH_BINARY(X)                                                                   \
-  X(Add)                                                                                         \
-  X(Sub)                                                                                         \
-  X(Mul)                                                                                         \
-  X(Div) X(Mod) X(FloorDiv) X(FloorMod) X(Min) X(Max) X(EQ) X(NE) X(LT) X(LE) X(GT) X(GE) X(And) \
-      X(Or)
+// clang-format off: the formatter takes chains of macros for casts
+#define TVM_FOR_EACH_BINARY(X) \
+  X(Add) X(Sub) X(Mul) X(Div) X(Mod) X(FloorDiv) X(FloorMod) X(Min) X(Max) X(EQ) X(NE) X(LT) \
+  X(LE) X(GT) X(GE) X(And) X(Or)
+// clang-format on
 TVM_FOR_EACH_BINARY(TVM_REFLECT_BINARY)
 #undef TVM_REFLECT_BINARY
 

@@ -27,18 +27,17 @@ TVM_DLL void CheckStackDepth();
 template <typename FType>
 class ExprFunctor;
 
-#define TVM_IR_FOR_EACH_SCALAR_NODE(X)                                                        \
-  X(VarNode)                                                                                  \
-  X(GlobalVarNode)                                                                            \
-  X(OpNode)                                                                                   \
-  X(CallNode) X(IntImmNode) X(FloatImmNode) X(tirx::StringImmNode) X(tirx::CastNode)          \
-      X(tirx::AddNode) X(tirx::SubNode) X(tirx::MulNode) X(tirx::DivNode) X(tirx::ModNode)    \
-          X(tirx::FloorDivNode) X(tirx::FloorModNode) X(tirx::MinNode) X(tirx::MaxNode)       \
-              X(tirx::EQNode) X(tirx::NENode) X(tirx::LTNode) X(tirx::LENode) X(tirx::GTNode) \
-                  X(tirx::GENode) X(tirx::AndNode) X(tirx::OrNode) X(tirx::NotNode)           \
-                      X(tirx::SelectNode) X(tirx::RampNode) X(tirx::BroadcastNode)            \
-                          X(tirx::LetNode) X(tirx::ShuffleNode) X(tirx::ReduceNode)           \
-                              X(tirx::BufferLoadNode) X(tirx::ProducerLoadNode)
+// clang-format off: the formatter takes chains of macros for casts
+#define TVM_IR_FOR_EACH_SCALAR_NODE(X) \
+  X(VarNode) X(GlobalVarNode) X(OpNode) X(CallNode) X(IntImmNode) X(FloatImmNode) \
+  X(tirx::StringImmNode) X(tirx::CastNode) X(tirx::AddNode) X(tirx::SubNode) X(tirx::MulNode) \
+  X(tirx::DivNode) X(tirx::ModNode) X(tirx::FloorDivNode) X(tirx::FloorModNode) \
+  X(tirx::MinNode) X(tirx::MaxNode) X(tirx::EQNode) X(tirx::NENode) X(tirx::LTNode) \
+  X(tirx::LENode) X(tirx::GTNode) X(tirx::GENode) X(tirx::AndNode) X(tirx::OrNode) \
+  X(tirx::NotNode) X(tirx::SelectNode) X(tirx::RampNode) X(tirx::BroadcastNode) \
+  X(tirx::LetNode) X(tirx::ShuffleNode) X(tirx::ReduceNode) X(tirx::BufferLoadNode) \
+  X(tirx::ProducerLoadNode)
+// clang-format on
 
 template <typename R, typename... Args>
 class ExprFunctor<R(const Expr&, Args...)> {

@@ -81,12 +81,12 @@ TVM_DLL PrimExpr cast(DataType dtype, PrimExpr value, Span span = Span());
 TVM_DLL PrimExpr reinterpret(DataType dtype, Expr value, Span span = Span());
 
 // Functions of one value.
-#define TVM_IR_FOR_EACH_UNARY_MATH(X)                                                       \
-  X(exp)                                                                                    \
-  X(exp2)                                                                                   \
-  X(exp10)                                                                                  \
-  X(erf) X(tanh) X(sigmoid) X(sqrt) X(rsqrt) X(log) X(log2) X(log10) X(log1p) X(tan) X(cos) \
-      X(cosh) X(sin) X(sinh) X(asin) X(acos) X(atan) X(acosh) X(asinh) X(atanh) X(popcount) X(clz)
+// clang-format off: the formatter takes chains of macros for casts
+#define TVM_IR_FOR_EACH_UNARY_MATH(X) \
+  X(exp) X(exp2) X(exp10) X(erf) X(tanh) X(sigmoid) X(sqrt) X(rsqrt) X(log) X(log2) X(log10) \
+  X(log1p) X(tan) X(cos) X(cosh) X(sin) X(sinh) X(asin) X(acos) X(atan) X(acosh) X(asinh) \
+  X(atanh) X(popcount) X(clz)
+// clang-format on
 #define TVM_IR_DECLARE_UNARY_MATH_(Name) TVM_DLL PrimExpr Name(PrimExpr x, Span span = Span());
 TVM_IR_FOR_EACH_UNARY_MATH(TVM_IR_DECLARE_UNARY_MATH_)
 #undef TVM_IR_DECLARE_UNARY_MATH_
