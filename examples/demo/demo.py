@@ -10,7 +10,6 @@ the time per operator of one model.
 """
 
 import argparse
-import glob
 import json
 import os
 import sys
@@ -22,6 +21,7 @@ sys.path[:0] = [HERE, os.path.join(ROOT, "bench")]
 
 import filetypes  # noqa: E402
 import models  # noqa: E402
+import real_models  # noqa: E402
 import sound  # noqa: E402
 import text  # noqa: E402
 from demo_page import write_demo  # noqa: E402
@@ -108,8 +108,7 @@ def main():
     for begin, end in heard:
         print(f"speech from {begin:.2f} s to {end:.2f} s")
 
-    pattern = os.path.join(cache, "magika", "**", "config.min.json")
-    with open(glob.glob(pattern, recursive=True)[0], encoding="utf8") as f:
+    with open(real_models.fetch(cache)("magika", "config.min.json"), encoding="utf8") as f:
         labels = json.load(f)["target_labels_space"]
     with open(os.path.join(ROOT, "README.md"), "rb") as f:
         samples = filetypes.samples(f.read())
