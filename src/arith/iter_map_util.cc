@@ -183,11 +183,12 @@ class SubspaceDivider {
     }
     if (index->args.size() != 1) return std::nullopt;
     const IterSplitExpr& split = index->args[0];
+    const PrimExpr& whole = index;
     switch (KindOf(split->source)) {
       case Kind::kOuter:
-        return Division{IterMark(index, split->extent), Unit(dtype)};
+        return Division{IterMark(whole, split->extent), Unit(dtype)};
       case Kind::kInner:
-        return Division{Unit(dtype), IterMark(index, split->extent)};
+        return Division{Unit(dtype), IterMark(whole, split->extent)};
       case Kind::kMixed:
         return DivideFused(index, split);
     }
