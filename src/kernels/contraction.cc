@@ -123,8 +123,7 @@ std::optional<Contraction> Classify(const Group& group, std::string* why) {
 class ContractionEmitter {
  public:
   ContractionEmitter(const Group& group, Contraction c, Epilogue epilogue, const Target& target)
-      : group_(group),
-        anchor_(group.stages[group.anchor]),
+      : anchor_(group.stages[group.anchor]),
         c_(std::move(c)),
         epilogue_(std::move(epilogue)),
         dtype_(anchor_.output.dtype()) {
@@ -534,7 +533,6 @@ class ContractionEmitter {
     return PrimExpr(Rewriter(this, sum, m, column)(expr));
   }
 
-  const Group& group_;
   const Stage& anchor_;
   Contraction c_;
   Epilogue epilogue_;

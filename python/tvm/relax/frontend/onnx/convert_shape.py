@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .convert_math import ops, scalar
+from .convert_math import ops
 from .fold import shape_slice
 from .node import Node, _not_implemented, onnx_op
 
@@ -183,29 +183,35 @@ def gather(node: Node):
     if isinstance(index, np.ndarray):
         if ((index < -extent) | (index >= extent)).any():
             node.fail(f"an index is out of range for extent {extent}")
-        index = node.graph.as_expr(np.where(index < 0, index + extent, index))
-    else:
-        zero, whole = scalar(node, 0, 1), scalar(node, extent, 1)
-        index = node.emit(ops().where(ops().less(index, zero), ops().add(index, whole), index))
-    return ops().take(node.expr(0), index, axis, "clip")
+    return ops().take(node.expr(0), wrap_indices(node, 1, extent), axis, "clip")
 
 
 @onnx_op("GatherElements", since=11)
 def gather_elements(node: Node):
     axis = node.axis(node.attr("axis", 0), node.ndim(0))
-    return ops().gather_elements(node.expr(0), _wrapped(node, node.shape(0)[axis]), axis)
+    return ops().gather_elements(
+        node.expr(0), wrap_indices(node, 1, node.shape(0)[axis], "int64"), axis
+    )
 
 
-def _wrapped(node: Node, extent: int):
-    """Indices with negative ones counted from the end."""
-    index = node.value(1)
+def wrap_indices(node: Node, position: int, extent, dtype: str | None = None):
+    """Input ``position`` with negative indices counted from the end.
+
+    Args:
+        node: The node.
+        position: Which input holds the indices.
+        extent: Extent of the indexed dimension, or one per column of the indices.
+        dtype: Integer type to cast to first; by default the input's own.
+    """
+    index = node.value(position)
     if isinstance(index, np.ndarray):
-        return node.graph.as_expr(np.where(index < 0, index + extent, index).astype(np.int64))
-    index = node.expr(1)
-    if node.dtype(1) != "int64":
-        index = node.emit(ops().astype(index, "int64"))
-    zero = node.graph.as_expr(np.array(0, np.int64))
-    whole = node.graph.as_expr(np.array(extent, np.int64))
+        index = index if dtype is None else index.astype(dtype)
+        return node.graph.as_expr(np.where(index < 0, index + extent, index))
+    found = node.dtype(position)
+    if dtype not in (None, found):
+        index, found = node.emit(ops().astype(index, dtype)), dtype
+    zero = node.graph.as_expr(np.array(0, found))
+    whole = node.graph.as_expr(np.array(extent, found))
     return node.emit(ops().where(ops().less(index, zero), ops().add(index, whole), index))
 
 
@@ -213,15 +219,9 @@ def _wrapped(node: Node, extent: int):
 def gather_nd(node: Node):
     batch = node.attr("batch_dims", 0)
     source = node.shape(0)
-    index = node.value(1)
     width = node.shape(1)[-1]
     extents = np.array(source[batch : batch + width], np.int64)
-    if isinstance(index, np.ndarray):
-        index = node.graph.as_expr(np.where(index < 0, index + extents, index).astype(np.int64))
-    else:
-        zero = node.graph.as_expr(np.array(0, np.int64))
-        whole = node.graph.as_expr(extents)
-        index = node.emit(ops().where(ops().less(index, zero), ops().add(index, whole), index))
+    index = wrap_indices(node, 1, extents, "int64")
     return ops().gather_nd(node.expr(0), index, batch)
 
 
@@ -229,7 +229,7 @@ def gather_nd(node: Node):
 def scatter_elements(node: Node):
     axis = node.axis(node.attr("axis", 0), node.ndim(0))
     reduction = {"none": "update"}.get(r := node.attr("reduction", "none"), r)
-    index = _wrapped(node, node.shape(0)[axis])
+    index = wrap_indices(node, 1, node.shape(0)[axis], "int64")
     return ops().scatter_elements(node.expr(0), index, node.expr(2), axis, reduction)
 
 
@@ -238,13 +238,7 @@ def scatter_nd(node: Node):
     reduction = {"none": "update"}.get(r := node.attr("reduction", "none"), r)
     width = node.shape(1)[-1]
     extents = np.array(node.shape(0)[:width], np.int64)
-    index = node.value(1)
-    if isinstance(index, np.ndarray):
-        index = node.graph.as_expr(np.where(index < 0, index + extents, index).astype(np.int64))
-    else:
-        zero = node.graph.as_expr(np.array(0, np.int64))
-        whole = node.graph.as_expr(extents)
-        index = node.emit(ops().where(ops().less(index, zero), ops().add(index, whole), index))
+    index = wrap_indices(node, 1, extents, "int64")
     return ops().scatter_nd(node.expr(0), index, node.expr(2), reduction)
 
 
@@ -312,21 +306,10 @@ def one_hot(node: Node):
     (depth,) = node.ints(1)
     off, on = node.const(2).reshape(-1)
     dtype = str(node.const(2).dtype)
-    index = _wrapped_first(node, depth)
+    narrow = node.dtype(0) in ("int32", "int64")
+    index = wrap_indices(node, 0, depth, None if narrow else "int64")
     on, off = (prim_value(v.item(), dtype) for v in (on, off))
     return ops().one_hot(index, on, off, depth, node.attr("axis", -1))
-
-
-def _wrapped_first(node: Node, extent: int):
-    index = node.expr(0)
-    if node.dtype(0) not in ("int32", "int64"):
-        index = node.emit(ops().astype(index, "int64"))
-        dtype = "int64"
-    else:
-        dtype = node.dtype(0)
-    zero = node.graph.as_expr(np.array(0, dtype))
-    whole = node.graph.as_expr(np.array(extent, dtype))
-    return node.emit(ops().where(ops().less(index, zero), ops().add(index, whole), index))
 
 
 @onnx_op("ConstantOfShape", "Range")

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import convert_math, convert_nn, convert_quant, convert_reduce, convert_shape  # noqa: F401
 from .fold import fold
-from .node import Node, find_converter
+from .node import Node, _not_implemented, find_converter
 
 
 def from_onnx(
@@ -358,9 +358,3 @@ def _identifier(name: str, sanitize: bool) -> str:
         return name
     clean = re.sub(r"\W", "_", name)
     return clean if re.match(r"[A-Za-z_]", clean) else "input_" + clean
-
-
-def _not_implemented():
-    from tvm.error import OpNotImplemented
-
-    return OpNotImplemented
