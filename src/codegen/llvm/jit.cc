@@ -3,8 +3,14 @@
 #include "codegen/llvm/jit.h"
 
 #include <dlfcn.h>
+#include <llvm/Config/llvm-config.h>
+#if LLVM_VERSION_MAJOR >= 21
 #include <llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>
 #include <llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h>
+#else
+#include <llvm/ExecutionEngine/Orc/Core.h>
+#include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
+#endif
 #include <llvm/Support/MemoryBuffer.h>
 #include <tvm/ffi/c_api.h>
 #include <tvm/ffi/error.h>
