@@ -62,6 +62,96 @@ def ort(job):
         return lambda: s.run(None, feeds), lambda: dict(zip(names, s.run(None, feeds)))
 
 
+def openvino(job):
+    """OpenVINO for one stream, in float32 unless the job says otherwise."""
+    import openvino as ov
+
+    job.mark("load")
+    core = ov.Core()
+    model = core.read_model(job.model)
+    model.reshape({p.any_name: job.feeds[p.any_name].shape for p in model.inputs})
+    job.mark("compile")
+    options = {
+        "INFERENCE_NUM_THREADS": job.threads,
+        "NUM_STREAMS": 1,
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_PRECISION_HINT": job.opt.get("precision", "f32"),
+    }
+    compiled = core.compile_model(model, "CPU", options)
+    request = compiled.create_infer_request()
+    for p in compiled.inputs:
+        request.set_tensor(p, ov.Tensor(job.feeds[p.any_name]))
+
+    def fetch():
+        return {n: request.get_tensor(p).data.copy() for p in compiled.outputs for n in p.names}
+
+    return request.infer, fetch
+
+
+def with_fixed_shapes(job, path):
+    """Write the model with the extents of the job's inputs, and return its ModelProto."""
+    import onnx
+
+    model = onnx.load(job.model)
+    constants = {i.name for i in model.graph.initializer}
+    inputs = [i for i in model.graph.input if i.name not in constants]
+    del model.graph.input[:]
+    for i in inputs:
+        dims = i.type.tensor_type.shape
+        del dims.dim[:]
+        for extent in job.feeds[i.name].shape:
+            dims.dim.add().dim_value = extent
+        model.graph.input.append(i)
+    del model.graph.value_info[:]
+    onnx.save(model, path)
+    return model
+
+
+def mnn(job):
+    """MNN at full precision; its converter's command also calls home, so its library is used."""
+    import subprocess
+    import tempfile
+
+    import MNN
+
+    job.mark("import_model")
+    with tempfile.TemporaryDirectory() as folder:
+        fixed, converted = os.path.join(folder, "m.onnx"), os.path.join(folder, "m.mnn")
+        model = with_fixed_shapes(job, fixed)
+        argv = ["mnnconvert", "-f", "ONNX", "--modelFile", fixed, "--MNNModel", converted]
+        code = f"import MNN, _tools; _tools.mnnconvert({[*argv, '--bizCode', 'bench']!r})"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        if not os.path.exists(converted):
+            raise RuntimeError((done.stdout + done.stderr).strip()[-600:])
+        job.mark("compile")
+        config = {
+            "backend": "CPU",
+            "numThread": job.threads,
+            "precision": job.opt.get("precision", "high"),
+        }
+        runtime = MNN.nn.create_runtime_manager((config,))
+        names = [i.name for i in model.graph.input]
+        outputs = [o.name for o in model.graph.output]
+        net = MNN.nn.load_module_from_file(converted, names, outputs, runtime_manager=runtime)
+    args = []
+    for name in names:
+        v = job.feeds[name]
+        v = v.astype(np.int32) if v.dtype == np.int64 else v
+        kind = MNN.expr.int if v.dtype == np.int32 else MNN.expr.float
+        data = v.ravel().tolist() if v.size < 4 else np.ascontiguousarray(v)
+        args.append(MNN.expr.const(data, list(v.shape), MNN.expr.NCHW, kind))
+    last = [None]
+
+    def step():
+        last[0] = net.forward(args)
+
+    def fetch():
+        values = (MNN.expr.convert(v, MNN.expr.NCHW) for v in last[0])
+        return {name: np.array(v.read()) for name, v in zip(outputs, values)}
+
+    return step, fetch
+
+
 def tvm(job):
     """This project: from_onnx, tvm.compile and relax.VirtualMachine."""
     import onnx
@@ -107,7 +197,7 @@ def main():
     job = Job(argv)
     try:
         job.mark("import_engine")
-        step, fetch = {"ort": ort, "tvm": tvm}[kind](job)
+        step, fetch = {"ort": ort, "openvino": openvino, "mnn": mnn, "tvm": tvm}[kind](job)
         job.mark("first_run")
         step()
         job.mark("done")

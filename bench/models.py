@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The OpenTVM authors
-"""Latency of every model here and on onnxruntime, interleaved on one machine, as ratios.
+"""Latency of every model here and on its peers, interleaved on one machine, as ratios.
 
     ./dev bench models [--only NAME ...] [--threads 1 2] [--rounds 7] [--seconds 0.4]
+                       [--peers onnxruntime openvino mnn]
 
-Each engine runs in a process of its own. For each model and thread count both are loaded first, then
-timed in turn: ROUNDS rounds of about SECONDS each. Writes out/bench/models.json and .html.
+Each engine runs in a process of its own, the peers in an environment of their own. For each model and
+thread count all are loaded first, then timed in turn: ROUNDS rounds of about SECONDS each. The ratio
+is to the fastest peer. Writes out/bench/models.json and .html.
 """
 
 import argparse
@@ -19,10 +21,10 @@ import tempfile
 import common
 import numpy as np
 from page import write_page
+from peers import peers_python
 
 ROOT = os.path.dirname(common.HERE)
-ENGINES = ("onnxruntime", "opentvm")
-KIND = {"onnxruntime": "ort", "opentvm": "tvm"}
+PEERS = {"onnxruntime": "ort", "openvino": "openvino", "mnn": "mnn"}
 NAMES = {
     "synthetic_models.py": [
         "mlp_b1",
@@ -75,12 +77,17 @@ def difference(reference, other):
 
 
 def measure(name, threads, a, scratch):
+    """One row: every engine's state and times, our worst error, our ratio to the fastest peer."""
     model = os.path.join(a.models, name + ".onnx")
     workers, row = [], {"model": name, "threads": threads, "engines": {}}
-    for engine in ENGINES:
-        save = os.path.join(scratch, engine + ".npz")
-        argv = [sys.executable, os.path.join(common.HERE, "model_worker.py"), KIND[engine], model]
-        argv += [model[:-5] + ".npz", str(threads), f"save={save}"]
+
+    def saved(engine):
+        return os.path.join(scratch, engine + ".npz")
+
+    for engine in [*a.peers, "opentvm"]:
+        python = peers_python() if engine in PEERS else sys.executable
+        argv = [python, os.path.join(common.HERE, "model_worker.py"), PEERS.get(engine, "tvm")]
+        argv += [model, model[:-5] + ".npz", str(threads), f"save={saved(engine)}"]
         w = common.Worker(engine, argv, threads, a.timeout)
         row["engines"][engine] = w.state
         if w.state["event"] == "ready":
@@ -88,23 +95,32 @@ def measure(name, threads, a, scratch):
         else:
             w.close()
             print(f"  {engine}: {w.state['error'][-500:]}", file=sys.stderr, flush=True)
-    if len(workers) == len(ENGINES):
-        row["error"] = difference(*(os.path.join(scratch, e + ".npz") for e in ENGINES))
+    reference = a.peers[0]
+    if all(os.path.exists(saved(e)) for e in (reference, "opentvm")):
+        row["error"] = difference(saved(reference), saved("opentvm"))
     times = common.interleave(workers, a.rounds, a.seconds)
     for w in workers:
         row["engines"][w.name]["time"] = common.summary(times[w.name])
         w.close()
-    medians = [(row["engines"][e].get("time") or {}).get("median") for e in ENGINES]
-    row["ratio"] = medians[1] / medians[0] if all(medians) else None
+    ours = median(row, "opentvm")
+    best = min((t for e in a.peers if (t := median(row, e))), default=None)
+    row["ratio"] = ours / best if ours and best else None
     return row
 
 
-def report(data, out):
-    head = ["model", "threads", *ENGINES, "ratio", "compile", "error", "peak MiB"]
+def median(row, engine):
+    """Median seconds of an engine in a row, None if it failed."""
+    return (row["engines"][engine].get("time") or {}).get("median")
+
+
+def report(data, peers, out):
+    """Print the table and write the page."""
+    engines = [*peers, "opentvm"]
+    head = ["model", "threads", *engines, "ratio", "compile", "error", "peak MiB"]
     rows = []
     for r in data["rows"]:
         ours = r["engines"]["opentvm"]
-        times = [(r["engines"][e].get("time") or {}).get("median") for e in ENGINES]
+        times = [median(r, e) for e in engines]
         cost = ours.get("cost", {})
         rows.append(
             [
@@ -122,11 +138,12 @@ def report(data, out):
     if ratios:
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
         text += (
-            f"\n\nGeometric mean of the ratios to onnxruntime: {mean:.3f} over {len(ratios)} rows"
+            f"\n\nGeometric mean of the ratios to the fastest of {', '.join(peers)}: "
+            f"{mean:.3f} over {len(ratios)} rows"
         )
     print(text)
     note = json.dumps(data["machine"])
-    write_page(out + ".html", "Models against onnxruntime", [("Latency", head, rows)], note)
+    write_page(out + ".html", "Models against " + ", ".join(peers), [("Latency", head, rows)], note)
 
 
 def main():
@@ -135,6 +152,7 @@ def main():
     )
     everything = [n for names in NAMES.values() for n in names]
     ap.add_argument("--only", nargs="*", choices=everything, default=everything)
+    ap.add_argument("--peers", nargs="+", choices=list(PEERS), default=["onnxruntime"])
     ap.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     ap.add_argument("--rounds", type=int, default=7)
     ap.add_argument("--seconds", type=float, default=0.4)
@@ -153,7 +171,7 @@ def main():
             with tempfile.TemporaryDirectory() as scratch:
                 data["rows"].append(measure(name, threads, a, scratch))
             common.save(a.out + ".json", data)
-    report(data, a.out)
+    report(data, a.peers, a.out)
 
 
 if __name__ == "__main__":
