@@ -164,10 +164,12 @@ PrimExpr neg(PrimExpr a, Span span) {
   if (const auto* imm = a.as<FloatImmNode>()) return FloatImm(a.dtype(), -imm->value, span);
   if (a.dtype().is_any_float()) {
     // 0 - x would lose the sign of zero.
-    return mul(make_const(a.dtype(), -1.0), std::move(a), span);
+    PrimExpr minus_one = make_const(a.dtype(), -1.0);
+    return mul(std::move(minus_one), std::move(a), span);
   }
   if (a.dtype().is_bool()) a = cast(DataType::Int(32), a);
-  return sub(make_zero(a.dtype()), std::move(a), span);
+  PrimExpr zero = make_zero(a.dtype());
+  return sub(std::move(zero), std::move(a), span);
 }
 
 PrimExpr truncdiv(PrimExpr a, PrimExpr b, Span span) {
