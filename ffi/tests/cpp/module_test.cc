@@ -250,7 +250,8 @@ TEST(LibraryBin, RandomDamageNeverCrashes) {
       blob[random() % blob.size()] = static_cast<char>(random());
     LibraryBin bin;
     std::string error;
-    EXPECT_EQ(ParseLibraryBin(blob, &bin, &error), error.empty());
+    const bool parsed = ParseLibraryBin(blob, &bin, &error);
+    EXPECT_EQ(parsed, error.empty());
   }
 }
 
