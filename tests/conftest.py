@@ -13,6 +13,8 @@ for folder in ("bench", "ffi/python", "python"):
     if str(ROOT / folder) not in sys.path:
         sys.path.insert(0, str(ROOT / folder))
 os.environ.setdefault("TVM_LIBRARY_PATH", str(ROOT / "build" / "lib"))
+# A test means the code as it is now; tests of the cache choose a folder of their own.
+os.environ["TVM_CACHE_DIR"] = "off"
 
 
 @pytest.fixture(scope="session")

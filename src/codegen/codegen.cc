@@ -74,13 +74,18 @@ const LLVMHooks& GetLLVMHooks() {
   return *hooks;
 }
 
-ffi::Module Build(IRModule mod, Target target) {
+ffi::Module Build(IRModule mod, Target target, const CodeReuse& reuse) {
   const std::string name = "target.build." + std::string(target->kind->name);
   auto build = ffi::Function::GetGlobal(name);
   TVM_FFI_CHECK(build.has_value(), ValueError) << "code generator `" << name << "` is not enabled";
   auto context = tvm::transform::PassContext::Current();
   if (context->GetConfig<bool>("tirx.disable_assert", false).value()) {
     mod = tirx::transform::SkipAssert()(std::move(mod));
+  }
+  if (!reuse.empty()) {
+    TVM_FFI_ICHECK(target->kind->name == "llvm")
+        << "compiled code can be reused for target kind `llvm` only, not " << target->kind->name;
+    return GetLLVMHooks().build(std::move(mod), std::move(target), reuse);
   }
   return (*build)(std::move(mod), std::move(target)).cast<ffi::Module>();
 }
@@ -106,9 +111,9 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   namespace refl = ffi::reflection;
   using OptTarget = ffi::Optional<Target>;
   refl::GlobalDef()
-      .def("target.Build", Build)
+      .def("target.Build", [](IRModule mod, Target target) { return Build(mod, target); })
       .def("target.build.llvm",
-           [](IRModule mod, Target target) { return GetLLVMHooks().build(mod, target); })
+           [](IRModule mod, Target target) { return GetLLVMHooks().build(mod, target, {}); })
       .def("codegen.LLVMModuleCreate",
            [](ffi::String target, ffi::String name) { return GetLLVMHooks().create(target, name); })
       .def("codegen.llvm_target_enabled",

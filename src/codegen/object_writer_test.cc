@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "codegen/object_merge.h"
+#include "codegen/object_symbols.h"
 
 namespace tvm {
 namespace codegen {
@@ -107,6 +108,35 @@ TEST(MergeObjects, RejectsTwoStrongDefinitionsAndDamage) {
   const std::string b = ObjectWith("b", "second");
   for (size_t cut : {size_t{10}, size_t{63}, size_t{100}, b.size() - 1}) {
     EXPECT_THROW(MergeObjects({a, std::string_view(b).substr(0, cut)}), ffi::Error) << cut;
+  }
+}
+
+TEST(ObjectSymbols, OneDefinitionUnderOtherNames) {
+  ObjectWriter writer(ObjectMachine::FromTriple("x86_64-unknown-linux-gnu"));
+  const int section = writer.AddSection(".rodata.x", 16);
+  const std::string bytes = "first second";
+  writer.Append(section, bytes.data(), bytes.size());
+  writer.AddSymbol("one", section, 0, 5);
+  writer.AddSymbol("two", section, 6, 6);
+  const std::string object = writer.ToBytes();
+  const std::string renamed = RenameSymbol(object, "two", {"a_much_longer_name", "another"});
+  const ReadBack read(renamed);
+  std::string content;
+  for (const char* name : {"a_much_longer_name", "another"}) {
+    EXPECT_EQ(read.Symbol(name, &content), 1) << name;
+    EXPECT_EQ(content, "second");
+  }
+  EXPECT_EQ(read.Symbol("two", &content), 0);
+  EXPECT_EQ(read.Symbol("one", &content), 1);
+  EXPECT_EQ(content, "first");
+  EXPECT_THROW(RenameSymbol(object, "three", {"x"}), ffi::Error);
+  EXPECT_THROW(RenameSymbol("no object", "two", {"x"}), ffi::Error);
+  // A cut object is an error, never a read past its end.
+  for (size_t size = 0; size < object.size(); ++size) {
+    try {
+      RenameSymbol(std::string_view(object).substr(0, size), "two", {"x"});
+    } catch (const ffi::Error&) {
+    }
   }
 }
 

@@ -12,6 +12,8 @@
 
 #include <map>
 
+#include "driver/kernel_reuse.h"
+
 namespace tvm {
 namespace driver {
 namespace {
@@ -78,6 +80,17 @@ SplitModules SplitHostDeviceModules(const IRModule& mod) {
   return split;
 }
 
+namespace {
+
+SplitModules LowerAndSplit(IRModule mod, const Target& target, const ffi::String& pipeline) {
+  mod = tirx::transform::BindTarget(target)(std::move(mod));
+  SplitModules split = SplitHostDeviceModules(Lower(std::move(mod), pipeline));
+  split.host = s_tir::transform::FinalizeHost()(std::move(split.host));
+  return split;
+}
+
+}  // namespace
+
 ffi::Module TirxBuild(IRModule mod, Target target, const ffi::String& pipeline) {
   for (const auto& [var, base] : mod->SortedFunctions()) {
     TVM_FFI_CHECK(base.as<tirx::PrimFuncNode>() != nullptr, ValueError)
@@ -86,11 +99,17 @@ ffi::Module TirxBuild(IRModule mod, Target target, const ffi::String& pipeline) 
   target = Complete(std::move(target), mod);
   const Target host = *target->GetHost();
   TargetScope scope(target);
-  mod = tirx::transform::BindTarget(target)(std::move(mod));
-  mod = Lower(std::move(mod), pipeline);
-  SplitModules split = SplitHostDeviceModules(mod);
-  IRModule host_module = s_tir::transform::FinalizeHost()(std::move(split.host));
-  ffi::Module result = codegen::Build(std::move(host_module), host.WithoutHost());
+  // What is known already is neither lowered nor compiled.
+  KernelReuse known{mod, {}};
+  if (IsHostKind(target)) known = PlanKernelReuse(mod, target, pipeline);
+  SplitModules split = LowerAndSplit(std::move(known.compile), target, pipeline);
+  if (!known.reuse.empty()) {
+    known.reuse.whole = [mod, target, pipeline] {
+      TargetScope scope(target);
+      return LowerAndSplit(mod, target, pipeline).host;
+    };
+  }
+  ffi::Module result = codegen::Build(std::move(split.host), host.WithoutHost(), known.reuse);
   for (auto& [device, functions] : split.devices) {
     result->ImportModule(codegen::Build(std::move(functions), device));
   }

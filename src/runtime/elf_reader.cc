@@ -365,7 +365,9 @@ const ElfSymbol* ElfImage::FindSymbol(std::string_view name) const {
   return nullptr;
 }
 
-std::array<uint8_t, 16> ElfImage::ComputeDigest() const {
+std::array<uint8_t, 16> ElfImage::ComputeDigest(
+    const std::function<void(uint64_t, uint64_t)>& done) const {
+  constexpr uint64_t kChunk = uint64_t{4} << 20;
   support::Hasher128 hasher;
   static constexpr char kZeros[kHeaderSize] = {};
   // Zeroed ranges of the file, in order.
@@ -384,7 +386,11 @@ std::array<uint8_t, 16> ElfImage::ComputeDigest() const {
       hasher.Update(kZeros, static_cast<size_t>(hi - lo));
       at = hi;
     }
-    hasher.Update(bytes_.data() + at, static_cast<size_t>(end - at));
+    for (uint64_t next; at < end; at = next) {
+      next = std::min(end, at + kChunk);
+      hasher.Update(bytes_.data() + at, static_cast<size_t>(next - at));
+      if (done) done(at, next);
+    }
   }
   return hasher.Finish();
 }

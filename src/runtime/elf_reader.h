@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,8 +60,9 @@ class ElfImage {
   const ElfLibraryNote& note() const { return note_; }
   /// File bytes of [vaddr, end of its segment's file part); false if none map there.
   bool BytesAt(uint64_t vaddr, std::string_view* out) const;
-  /// What the note's digest must be.
-  std::array<uint8_t, 16> ComputeDigest() const;
+  /// What the note's digest must be. `done` is told each range of the file that was read.
+  std::array<uint8_t, 16> ComputeDigest(
+      const std::function<void(uint64_t begin, uint64_t end)>& done = nullptr) const;
 
  private:
   friend class ElfParser;
@@ -85,6 +87,8 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   std::string_view bytes() const { return bytes_; }
+  /// Lets go of the memory of a range; it is read from the file again when needed.
+  void Release(uint64_t begin, uint64_t end) const;
 
  private:
   std::string_view bytes_;

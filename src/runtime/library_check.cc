@@ -54,7 +54,19 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) munmap(const_cast<char*>(bytes_.data()), bytes_.size());
 }
 
+void MappedFile::Release(uint64_t begin, uint64_t end) const {
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  begin = begin / page * page;
+  if (end <= begin || end > bytes_.size()) return;
+  madvise(const_cast<char*>(bytes_.data()) + begin, end - begin, MADV_DONTNEED);
+}
+
 namespace {
+
+/// Digest of a library without keeping all of it in memory.
+std::array<uint8_t, 16> DigestOf(const MappedFile& file, const ElfImage& image) {
+  return image.ComputeDigest([&](uint64_t begin, uint64_t end) { file.Release(begin, end); });
+}
 
 std::string ToStd(const ffi::String& s) { return std::string(s.data(), s.size()); }
 
@@ -119,7 +131,7 @@ void CheckLibrary(const ffi::String& path_arg) {
       << "Cannot load library " << path << ": this CPU lacks " << support::Join(missing, ", ")
       << ", which the library was compiled for (" << std::string(note.features)
       << "); compile it for this CPU or for a baseline";
-  TVM_REQUIRE(!IsSealed(note) || image.ComputeDigest() == note.digest, RuntimeError)
+  TVM_REQUIRE(!IsSealed(note) || DigestOf(file, image) == note.digest, RuntimeError)
       << "Cannot load library " << path
       << ": its content does not match the digest in its note; the file is damaged or was changed "
          "after the export";
@@ -230,7 +242,7 @@ Dict InspectLibrary(const ffi::String& path_arg) {
     out.Set("target", Text(note.target));
     out.Set("digest", ffi::String(support::ToHex(note.digest)));
     out.Set("digest_ok",
-            IsSealed(note) ? ffi::Any(image.ComputeDigest() == note.digest) : ffi::Any(nullptr));
+            IsSealed(note) ? ffi::Any(DigestOf(file, image) == note.digest) : ffi::Any(nullptr));
   }
   if (const ElfSymbol* bin = image.FindSymbol(ffi::symbol::tvm_ffi_library_bin)) {
     std::string_view blob;
@@ -251,7 +263,7 @@ void SealLibrary(const std::string& path) {
     ElfImage image = ParseLibrary(path, file.bytes());
     TVM_REQUIRE(image.has_note(), RuntimeError)
         << "library " << path << " has no section " << kLibraryNoteSection;
-    digest = image.ComputeDigest();
+    digest = DigestOf(file, image);
     offset = image.note().digest_offset;
   }
   int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);

@@ -63,7 +63,7 @@ def test_shapes_that_do_not_fit_the_model():
     with pytest.raises(ValueError, match="names \\['z'\\]"):
         from_onnx(relu, shape_dict={"z": [1]})
     with pytest.raises(TypeError, match="ModelProto"):
-        from_onnx("model.onnx")
+        from_onnx(b"model")
 
 
 def test_damaged_initializer():

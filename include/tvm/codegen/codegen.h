@@ -8,20 +8,49 @@
 #include <tvm/ir/module.h>
 #include <tvm/target/target.h>
 
+#include <functional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
 
 namespace tvm {
 namespace codegen {
 
+/// What a module is made of besides the functions to compile: code that is known already, and what
+/// to do with new code so that it can be known next time. Symbols are without `__tvm_ffi_`.
+struct CodeReuse {
+  /// An object file of one packed function that was compiled before under the name `symbol`; or,
+  /// with an empty symbol, of any functions, which keep the names they have.
+  struct Ready {
+    std::string object;
+    std::string symbol;
+    /// The names that it gets, or has.
+    std::vector<std::string> names;
+  };
+  std::vector<Ready> ready;
+  /// Functions of the module that become an object each, with the names each of them gets.
+  std::unordered_map<std::string, std::vector<std::string>> separate;
+  /// Told the object of each separate function, on the thread that compiled it.
+  std::function<void(const std::string& symbol, std::string_view object)> compiled;
+  /// Lowered functions of the whole module, ready ones included, for whoever asks for its source.
+  std::function<IRModule()> whole;
+
+  bool empty() const { return ready.empty() && separate.empty(); }
+};
+
 /// Compiles through the global `target.build.<kind>`. ValueError `... is not enabled` without one.
 /// With tirx.disable_assert in the pass context assertions are dropped first.
-TVM_DLL ffi::Module Build(IRModule mod, Target target);
+/// Only the target kind `llvm` takes a `reuse` that is not empty.
+TVM_DLL ffi::Module Build(IRModule mod, Target target, const CodeReuse& reuse = {});
 
 /// What libtvm_compiler_llvm offers. Libtvm_compiler declares it and opens that library, which lies
 /// beside it, when one of these is first needed.
 struct LLVMHooks {
   int version_major = 0;
-  ffi::Module (*build)(IRModule mod, Target target) = nullptr;
+  /// An address in LLVM's library, to tell one copy of it from another.
+  const void* llvm_address = nullptr;
+  ffi::Module (*build)(IRModule mod, Target target, const CodeReuse& reuse) = nullptr;
   ffi::Module (*create)(ffi::String target, ffi::String name) = nullptr;
   /// Of a file with LLVM IR, text or bitcode.
   ffi::Module (*load_ir)(ffi::String path) = nullptr;

@@ -25,12 +25,24 @@ class Model:
 
     def __init__(self, path: str) -> None:
         import tvm
-        from tvm.runtime.vm import VirtualMachine
 
         if not os.path.isfile(path):
             raise UserError(f"{path}: no such file; expected a library made by 'tvm compile'")
+        self._load(tvm.runtime.load_module(path))
+
+    @classmethod
+    def of(cls, executable) -> Model:
+        """Of an executable in this process."""
+        model = cls.__new__(cls)
+        model._load(executable)
+        return model
+
+    def _load(self, module) -> None:
+        import tvm
+        from tvm.runtime.vm import VirtualMachine
+
         self.tvm = tvm
-        self.vm = VirtualMachine(tvm.runtime.load_module(path), tvm.cpu())
+        self.vm = VirtualMachine(module, tvm.cpu())
         self.main = self.vm["main"]
         signature = json.loads(str(self.vm["__tvm_signature_main"]()))
         self.inputs, self.outputs = signature["inputs"], signature["outputs"]

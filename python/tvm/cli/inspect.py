@@ -39,15 +39,41 @@ def inspect_elf(path: str) -> dict:
     return {"file": path, **plain(tvm.get_global_func("runtime.InspectLibrary")(path))}
 
 
+def read_outline(path: str):
+    """Model without its large weights, and their bytes; needs no native code.
+
+    Raises:
+        UserError: The file is no ONNX model.
+    """
+    import mmap
+
+    import onnx
+
+    from tvm.support.onnx_bytes import OnnxBytes
+
+    from .compile import check_model_file
+
+    check_model_file(path)
+    size = os.path.getsize(path)
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            with memoryview(data) as view:
+                outline, places = OnnxBytes(view).without_weights(4096)
+        model = onnx.ModelProto.FromString(outline)
+    except Exception as err:
+        raise UserError(f"{path}: not an ONNX model ({size} bytes): {err}") from None
+    if not model.graph.node and not model.graph.output:
+        raise UserError(f"{path}: not an ONNX model ({size} bytes): it has no graph")
+    return model, sum(nbytes for _, nbytes in places.values())
+
+
 def inspect_onnx(path: str) -> dict:
     """Inputs, outputs, weights and operator counts of an ONNX model."""
     from collections import Counter
 
     import onnx
 
-    from .compile import load_onnx
-
-    model = load_onnx(path)
+    model, large = read_outline(path)
     weights = {t.name: t for t in model.graph.initializer}
 
     def spec(value) -> dict:
@@ -67,7 +93,10 @@ def inspect_onnx(path: str) -> dict:
         "producer": model.producer_name,
         "inputs": [spec(i) for i in model.graph.input if i.name not in weights],
         "outputs": [spec(o) for o in model.graph.output],
-        "weights": {"count": len(weights), "bytes": sum(w.ByteSize() for w in weights.values())},
+        "weights": {
+            "count": len(weights),
+            "bytes": sum(w.ByteSize() for w in weights.values()) + large,
+        },
         "operators": dict(operators.most_common()),
     }
 

@@ -51,6 +51,16 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--threads", type=int, help="worker threads")
     p.add_argument("--seconds", type=float, default=2.0, help="how long to measure (default 2)")
     p.add_argument("--profile", action="store_true", help="show the time of each kernel")
+    p = command("explain", "Show where a model's time goes, and what the machine would allow.")
+    p.add_argument("model", metavar="MODEL.onnx")
+    p.add_argument(
+        "--shape", action="append", default=[], metavar="NAME=D0,D1,..", help="extents of an input"
+    )
+    p.add_argument("--threads", type=int, help="worker threads")
+    p.add_argument("--repeat", type=int, default=5, help="runs to take the best of (default 5)")
+    p.add_argument("--peak", type=float, metavar="GFLOPS", help="instead of measuring it")
+    p.add_argument("--bandwidth", type=float, metavar="GB/S", help="instead of measuring it")
+    p.add_argument("--html", metavar="FILE", help="also write one self-contained page")
     p = command("inspect", "Show what is in a model, library or object file, without loading it.")
     p.add_argument("file")
     return top
@@ -65,6 +75,8 @@ def main(argv: list[str] | None = None) -> int:
             from .compile import run
         elif args.command == "inspect":
             from .inspect import run
+        elif args.command == "explain":
+            from .explain import run
         else:
             from .execute import bench, run
 

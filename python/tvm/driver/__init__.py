@@ -29,7 +29,15 @@ def _has_relax(mod: IRModule) -> bool:
     )
 
 
-def compile(mod, target=None, *, relax_pipeline="default", tir_pipeline="default", params=None):
+def compile(
+    mod,
+    target=None,
+    *,
+    relax_pipeline="default",
+    tir_pipeline="default",
+    params=None,
+    exec_mode: str = "bytecode",
+):
     """Compile a module to an executable.
 
     Args:
@@ -39,6 +47,8 @@ def compile(mod, target=None, *, relax_pipeline="default", tir_pipeline="default
         relax_pipeline: Name of the Relax part's pipeline, or a pass.
         tir_pipeline: Name of the kernels' pipeline.
         params: Name -> tensor, bound to the parameters of ``main`` as constants.
+        exec_mode: How the virtual machine runs Relax functions: ``"bytecode"``, which it
+            interprets, or ``"compiled"``, native code.
 
     Returns:
         A :py:class:`tvm.runtime.vm.VMExecutable`, or a :py:class:`tvm.runtime.Executable` without
@@ -59,6 +69,7 @@ def compile(mod, target=None, *, relax_pipeline="default", tir_pipeline="default
         params=params,
         relax_pipeline=relax_pipeline,
         tir_pipeline=tir_pipeline or "default",
+        exec_mode=exec_mode,
     )
 
 

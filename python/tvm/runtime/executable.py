@@ -42,7 +42,9 @@ class Executable:
         """
         if self._jitted is not None and not force_recompile:
             return self._jitted
-        if all(part.is_runnable() for part in self.mod._collect(0xFF)):
+        # Bytecode needs no linking: the virtual machine loads it as it is.
+        parts = self.mod._collect(0xFF)
+        if all(part.is_runnable() or part.kind == "relax.VMExecutable" for part in parts):
             self._jitted = self.mod
             return self._jitted
         from tvm.support import utils

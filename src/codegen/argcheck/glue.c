@@ -69,6 +69,14 @@ TVM_GLUE void* __tvm_lookup_function(void** slot, const char* name) {
   return (void*)handle;
 }
 
+// Moves a value into an element of a list and lets go of the old one; null clears the element.
+TVM_GLUE int __tvm_anylist_move(TVMFFIAny* list, int64_t index, const TVMFFIAny* value) {
+  TVMFFIAny old = list[index];
+  TVMFFIAny none = {0};
+  list[index] = value ? *value : none;
+  return old.type_index >= kTVMFFIStaticObjectBegin ? TVMFFIObjectDecRef(old.v_obj) : 0;
+}
+
 // The constants of an executable, placed by the object writer; absent in a JIT session.
 extern const char __tvm_const_blob[] __attribute__((weak));
 

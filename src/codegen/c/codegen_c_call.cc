@@ -120,7 +120,8 @@ std::string CodeGenC::StackAlloca(const CallNode* op) {
 std::string CodeGenC::PackedCall(const CallNode* op, bool by_symbol) {
   TVM_FFI_CHECK(fails_with_status_, ValueError)
       << "a packed call in a function that returns a value cannot report its error";
-  std::string name = StringArgument(op, 0);
+  const bool by_handle = !by_symbol && op->args[0].as<tirx::StringImmNode>() == nullptr;
+  std::string name = by_handle ? "" : StringArgument(op, 0);
   const std::string stack = "((TVMFFIAny*)" + Emit(op->args[1]) + ")";
   const int64_t begin = ConstantArgument(op, 2, "first argument slot");
   const int64_t end = ConstantArgument(op, 3, "result slot");
@@ -134,6 +135,8 @@ std::string CodeGenC::PackedCall(const CallNode* op, bool by_symbol) {
       externs_[name] = "int " + name + "(void*, const TVMFFIAny*, int32_t, TVMFFIAny*);";
     }
     Line("if (" + name + "(NULL, " + tail + ") != 0) return -1;");
+  } else if (by_handle) {
+    Line("if (TVMFFIFunctionCall(" + Emit(op->args[0]) + ", " + tail + ") != 0) return -1;");
   } else {
     const std::string handle = Fresh("handle");
     Line("static void* " + handle + " = NULL;");
@@ -297,6 +300,13 @@ std::string CodeGenC::CallOp(const CallNode* op, const std::string& name) {
   if (name == "tirx.tvm_call_packed_lowered") return PackedCall(op, /*by_symbol=*/false);
   if (name == "tirx.tvm_call_cpacked_lowered") return PackedCall(op, /*by_symbol=*/true);
   if (name == "tirx.check_args") return CheckArgs(op);
+  if (name == "tirx.anylist_move") {
+    return "tvm_anylist_move((TVMFFIAny*)" + arg(0) + ", " + arg(1) + ", (TVMFFIAny*)" + arg(2) +
+           " + " + arg(3) + ")";
+  }
+  if (name == "tirx.anylist_resetitem") {
+    return "tvm_anylist_move((TVMFFIAny*)" + arg(0) + ", " + arg(1) + ", NULL)";
+  }
   if (name == "tirx.TVMBackendAllocWorkspace") {
     return "TVMBackendAllocWorkspace(" + arg(0) + ", " + arg(1) + ", (uint64_t)" + arg(2) + ", " +
            arg(3) + ", " + arg(4) + ")";

@@ -65,6 +65,13 @@ int TVMBackendFreeWorkspace(int, int, void*);
 #define TVM_C_EXPORT __attribute__((visibility("default")))
 TVM_C_EXPORT __attribute__((weak)) void* __tvm_ffi__library_ctx = NULL;
 
+static inline int tvm_anylist_move(TVMFFIAny* list, int64_t index, const TVMFFIAny* value) {
+  TVMFFIAny old = list[index];
+  TVMFFIAny none = {0};
+  list[index] = value ? *value : none;
+  return old.type_index >= kTVMFFIStaticObjectBegin ? TVMFFIObjectDecRef(old.v_obj) : 0;
+}
+
 #define TVM_C_DIVIDE(T, S, U)                                                                    \
   static inline T tvm_truncdiv_##S(T a, T b) {                                                   \
     return b == 0 ? 0 : b == (T)-1 ? (T)(0 - (U)a) : a / b;                                      \

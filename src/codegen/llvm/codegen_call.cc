@@ -215,17 +215,21 @@ llvm::Value* CodeGenLLVM::StructSet(const CallNode* op) {
 // --- packed calls ------------------------------------------------------------------------------
 
 llvm::Value* CodeGenLLVM::CallPackedLowered(const CallNode* op) {
-  const std::string name = NameArgument(op);
-  llvm::GlobalVariable*& slot = handles_[name];
-  if (slot == nullptr) {
-    slot = new llvm::GlobalVariable(*module_, pointer_, /*isConstant=*/false,
-                                    llvm::GlobalValue::InternalLinkage,
-                                    llvm::ConstantPointerNull::get(pointer_), "handle." + name);
+  llvm::Value* handle = nullptr;
+  if (op->args[0].as<tirx::StringImmNode>()) {
+    const std::string name = NameArgument(op);
+    llvm::GlobalVariable*& slot = handles_[name];
+    if (slot == nullptr) {
+      slot = new llvm::GlobalVariable(*module_, pointer_, /*isConstant=*/false,
+                                      llvm::GlobalValue::InternalLinkage,
+                                      llvm::ConstantPointerNull::get(pointer_), "handle." + name);
+    }
+    handle = builder_->CreateCall(GlueFunction("__tvm_lookup_function"), {slot, String(name)});
+    llvm::Value* missing = builder_->CreateIsNull(handle);
+    CheckStatus(builder_->CreateSExt(missing, builder_->getInt32Ty()));
+  } else {
+    handle = Emit(op->args[0]);  // the function itself
   }
-  llvm::Value* handle =
-      builder_->CreateCall(GlueFunction("__tvm_lookup_function"), {slot, String(name)});
-  llvm::Value* missing = builder_->CreateIsNull(handle);
-  CheckStatus(builder_->CreateSExt(missing, builder_->getInt32Ty()));
   return FinishPackedCall(op, [&](llvm::Value* args, llvm::Value* count, llvm::Value* result) {
     return builder_->CreateCall(GlueFunction("TVMFFIFunctionCall"), {handle, args, count, result});
   });
@@ -238,7 +242,9 @@ llvm::Value* CodeGenLLVM::CallCPackedLowered(const CallNode* op) {
   }
   llvm::FunctionType* type = llvm::FunctionType::get(
       builder_->getInt32Ty(), {pointer_, pointer_, builder_->getInt32Ty(), pointer_}, false);
-  llvm::Function* callee = ExternFunction(symbol, type);
+  // A function that equals another one is an alias, which the same module may hold.
+  llvm::Value* alias = module_->getNamedAlias(symbol);
+  llvm::FunctionCallee callee(type, alias != nullptr ? alias : ExternFunction(symbol, type));
   llvm::Value* context = llvm::ConstantPointerNull::get(pointer_);
   if (op->args.size() > 4 && op->args[4].dtype().is_handle()) context = Emit(op->args[4]);
   return FinishPackedCall(op, [&](llvm::Value* args, llvm::Value* count, llvm::Value* result) {
@@ -294,6 +300,22 @@ llvm::Value* CodeGenLLVM::CallTracePackedLowered(const CallNode* op) {
       builder_->getInt32Ty(),
       builder_->CreateInBoundsGEP(builder_->getInt8Ty(), stack, Int64(end * kAnyBytes)));
   return builder_->CreateSelect(builder_->CreateICmpEQ(index, Int32(kTVMFFINone)), traced, value);
+}
+
+llvm::Value* CodeGenLLVM::AnyListMove(const CallNode* op) {
+  const int64_t index = ConstantArgument(op, 1, "index of anylist_move");
+  const int64_t slot = ConstantArgument(op, 3, "slot of anylist_move");
+  llvm::Value* value = builder_->CreateInBoundsGEP(builder_->getInt8Ty(), Emit(op->args[2]),
+                                                   Int64(slot * kAnyBytes));
+  return builder_->CreateCall(GlueFunction("__tvm_anylist_move"),
+                              {Emit(op->args[0]), Int64(index), value});
+}
+
+llvm::Value* CodeGenLLVM::AnyListReset(const CallNode* op) {
+  const int64_t index = ConstantArgument(op, 1, "index of anylist_resetitem");
+  return builder_->CreateCall(
+      GlueFunction("__tvm_anylist_move"),
+      {Emit(op->args[0]), Int64(index), llvm::ConstantPointerNull::get(pointer_)});
 }
 
 llvm::Value* CodeGenLLVM::CheckArgs(const CallNode* op) {

@@ -225,6 +225,7 @@ constexpr GlueRow kGlue[] = {
     {"__tvm_free_workspace", "i", "iip"},  {"__tvm_lookup_function", "p", "pp"},
     {"TVMFFIFunctionCall", "i", "ppip"},   {"TVMFFIErrorSetRaisedFromCStrParts", "v", "ppi"},
     {"TVMFFIObjectDecRef", "i", "p"},      {"TVMFFIAnyViewToOwnedAny", "i", "pp"},
+    {"__tvm_anylist_move", "i", "plp"},
 };
 
 }  // namespace

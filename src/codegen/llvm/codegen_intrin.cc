@@ -454,6 +454,8 @@ CodeGenLLVM::CallHandler CodeGenLLVM::FindHandler(const OpNode* op) {
         {"tirx.tvm_call_packed_lowered", &Self::CallPackedLowered},
         {"tirx.tvm_call_cpacked_lowered", &Self::CallCPackedLowered},
         {"tirx.tvm_call_trace_packed_lowered", &Self::CallTracePackedLowered},
+        {"tirx.anylist_move", &Self::AnyListMove},
+        {"tirx.anylist_resetitem", &Self::AnyListReset},
         {"tirx.check_args", &Self::CheckArgs},
         {"tirx.tvm_check_return", &Self::CheckReturn},
         {"tirx.tvm_stack_alloca", &Self::StackAlloca},

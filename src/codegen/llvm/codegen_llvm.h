@@ -236,6 +236,8 @@ class CodeGenLLVM final : private ExprFunctor<llvm::Value*(const Expr&)>,
   llvm::Value* FinishPackedCall(
       const CallNode* op,
       const std::function<llvm::Value*(llvm::Value*, llvm::Value*, llvm::Value*)>& call);
+  llvm::Value* AnyListMove(const CallNode* op);
+  llvm::Value* AnyListReset(const CallNode* op);
   llvm::Value* CheckArgs(const CallNode* op);
   llvm::Value* CheckReturn(const CallNode* op);
   llvm::Value* StackAlloca(const CallNode* op);

@@ -4,6 +4,7 @@
 #include <tvm/ffi/error.h>
 #include <tvm/ir/scalar_op.h>
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "codegen/llvm/codegen_llvm.h"
@@ -63,7 +64,12 @@ void CodeGenLLVM::EmitParallelLoop(const tirx::ForNode* op) {
     return;
   }
   tirx::Stmt whole = ffi::GetRef<tirx::Stmt>(op);
-  EmitParallelRegion(whole, Int32(0), [&] {
+  // A few iterations, or pieces of many, are tasks that threads take as they get free. What is less
+  // than that is shared out evenly among the threads there are.
+  constexpr int64_t kFewest = 4, kMost = 64;
+  const bool dynamic = extent != nullptr && *extent >= kFewest && !parallel_.stride_pattern;
+  const int64_t tasks = dynamic ? std::min(*extent, kMost) : 0;
+  EmitParallelRegion(whole, Int32(static_cast<int>(tasks)), [&] {
     parallel_.in_parallel_loop = true;
     EmitTaskSlice(op);
   });
@@ -81,11 +87,12 @@ void CodeGenLLVM::EmitTaskSlice(const tirx::ForNode* op) {
                nullptr);
     return;
   }
-  llvm::Value* rounded = builder_->CreateNSWAdd(extent, builder_->CreateNSWSub(count, Int64(1)));
-  llvm::Value* share = builder_->CreateSDiv(rounded, count);
-  llvm::Value* begin = builder_->CreateNSWMul(id, share);
-  llvm::Value* end = builder_->CreateNSWAdd(begin, share);
-  end = builder_->CreateSelect(builder_->CreateICmpSLT(end, extent), end, extent);
+  // Sizes differ by one at most.
+  auto bound = [&](llvm::Value* task) {
+    return builder_->CreateSDiv(builder_->CreateNSWMul(task, extent), count);
+  };
+  llvm::Value* begin = bound(id);
+  llvm::Value* end = bound(builder_->CreateNSWAdd(id, Int64(1)));
   EmitLoop64(op->loop_var, builder_->CreateNSWAdd(min, begin), builder_->CreateNSWAdd(min, end),
              Int64(1), false, op->body, nullptr);
 }

@@ -8,6 +8,7 @@
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/extra/structural_equal.h>
 #include <tvm/ffi/extra/structural_hash.h>
+#include <tvm/support/hash.h>
 
 #include <algorithm>
 #include <atomic>
@@ -17,6 +18,8 @@
 #include <numeric>
 #include <thread>
 
+#include "codegen/cache.h"
+#include "codegen/content_key.h"
 #include "codegen/llvm/optimize.h"
 
 namespace tvm {
@@ -91,7 +94,7 @@ tirx::PrimFunc Anonymous(const tirx::PrimFunc& func) {
 
 }  // namespace
 
-CompilePlan PlanCompilation(const IRModule& mod) {
+CompilePlan PlanCompilation(const IRModule& mod, const CodeReuse& reuse) {
   CompilePlan plan;
   if (auto prefix = mod->GetAttr<ffi::String>(tvm::attr::kSystemLibPrefix)) {
     plan.is_system_lib = true;
@@ -114,7 +117,9 @@ CompilePlan PlanCompilation(const IRModule& mod) {
     plan.symbols.insert(unit.symbol);
     if (unit.exported && unit.symbol.rfind(kPackedPrefix, 0) == 0) {
       plan.function_names.push_back(unit.symbol.substr(sizeof(kPackedPrefix) - 1));
-      if ((*func)->HasNonzeroAttr(tirx::attr::kIsEntryFunc)) entry = unit.symbol;
+      // A function that is kept for other modules has no say in what this one's entry is.
+      const bool kept = reuse.separate.count(std::string(var->name_hint)) != 0;
+      if ((*func)->HasNonzeroAttr(tirx::attr::kIsEntryFunc) && !kept) entry = unit.symbol;
     }
     index[var.get()] = units.size();
     units.push_back(std::move(unit));
@@ -141,7 +146,22 @@ CompilePlan PlanCompilation(const IRModule& mod) {
   // Equal bodies are compiled once.
   std::unordered_map<uint64_t, std::vector<size_t>> by_hash;
   std::vector<bool> dropped(units.size(), false);
+  auto is_separate = [&](size_t i) {
+    return !linked[i] && reuse.separate.count(std::string(units[i].var->name_hint)) != 0;
+  };
   for (size_t i = 0; i < units.size(); ++i) {
+    if (is_separate(i)) continue;
+    if (auto it = reuse.separate.find(std::string(units[i].var->name_hint));
+        it != reuse.separate.end()) {
+      // It turned out to call another one: its further names become aliases after all.
+      for (const std::string& name : it->second) {
+        if (kPackedPrefix + name == units[i].symbol) continue;
+        units[i].aliases.push_back(kPackedPrefix + name);
+        plan.symbols.insert(units[i].aliases.back());
+        plan.function_names.push_back(name);
+      }
+      continue;
+    }
     if (linked[i] || !units[i].exported) continue;
     const tirx::PrimFunc body = Anonymous(units[i].func);
     std::vector<size_t>& same = by_hash[ffi::StructuralHash::Hash(body)];
@@ -167,13 +187,23 @@ CompilePlan PlanCompilation(const IRModule& mod) {
   std::sort(order.begin(), order.end(),
             [&](size_t a, size_t b) { return cost[a] != cost[b] ? cost[a] > cost[b] : a < b; });
   int64_t filled = kBatchNodes;
+  std::vector<size_t> alone;
   for (size_t root : order) {
+    if (is_separate(root)) {
+      alone.push_back(root);
+      continue;
+    }
     if (filled + cost[root] > kBatchNodes) {
       plan.batches.emplace_back();
       filled = 0;
     }
     for (FunctionUnit& unit : clusters[root]) plan.batches.back().push_back(std::move(unit));
     filled += cost[root];
+  }
+  plan.separate.resize(plan.batches.size());
+  for (size_t root : alone) {
+    plan.separate.push_back(clusters[root][0].symbol);
+    plan.batches.push_back(std::move(clusters[root]));
   }
   return plan;
 }
@@ -324,12 +354,24 @@ std::shared_ptr<const std::string> GlueObject(const LLVMTarget& target) {
   std::lock_guard<std::mutex> lock(mutex);
   std::shared_ptr<const std::string>& object = (*known)[key];
   if (object == nullptr) {
+    auto cache = CompileCache::Current();
+    CacheKey entry_key{};
+    if (cache != nullptr) {
+      support::Sha256 digest;
+      digest.Update("glue " + key + CompilerIdentity());
+      entry_key = digest.Finish();
+    }
+    if (auto entry = cache != nullptr ? cache->Lookup(entry_key, "glue") : nullptr) {
+      object = std::make_shared<const std::string>(entry->bytes());
+      return object;
+    }
     // Portable within its architecture: it is no hot code.
     const LLVMTarget portable = LLVMTarget::ForTriple(key);
     llvm::LLVMContext context;
     std::unique_ptr<llvm::Module> module = GlueModule(portable, &context);
     object = std::make_shared<const std::string>(
         EmitModule(module.get(), portable.CreateMachine().get(), EmitKind::kObject));
+    if (cache != nullptr) cache->Store(entry_key, "glue", *object);
   }
   return object;
 }

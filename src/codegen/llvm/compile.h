@@ -5,6 +5,7 @@
 #define TVM_CODEGEN_LLVM_COMPILE_H_
 
 #include <llvm/IR/Module.h>
+#include <tvm/codegen/codegen.h>
 #include <tvm/ffi/string.h>
 #include <tvm/ir/module.h>
 
@@ -28,14 +29,16 @@ struct CompilePlan {
   std::unordered_set<std::string> symbols;
   /// Names of the packed functions, without prefix.
   std::vector<std::string> function_names;
+  /// Packed symbol of the one function of batch i, empty for other batches.
+  std::vector<std::string> separate;
   /// The library registers its symbols at start-up under this prefix, when `is_system_lib`.
   bool is_system_lib = false;
   std::string system_lib_prefix;
 };
 
-/// Groups the functions of a module; equal bodies become one unit with aliases. InternalError when
-/// two functions claim one symbol.
-TVM_DLL CompilePlan PlanCompilation(const IRModule& mod);
+/// Groups the functions of a module; equal bodies become one unit with aliases, except the separate
+/// ones of `reuse`. InternalError when two functions claim one symbol.
+TVM_DLL CompilePlan PlanCompilation(const IRModule& mod, const CodeReuse& reuse = {});
 
 /// LLVM IR of a batch, before (or after) optimization.
 std::unique_ptr<llvm::Module> GenerateBatch(const FunctionBatch& batch, const CompilePlan& plan,

@@ -18,7 +18,7 @@ namespace tvm {
 namespace codegen {
 
 // Defined in llvm_module.cc.
-ffi::Module BuildLLVM(IRModule mod, Target target);
+ffi::Module BuildLLVM(IRModule mod, Target target, const CodeReuse& reuse);
 ffi::Module CreateLLVMModule(ffi::String target, ffi::String name);
 ffi::Module LoadLLVMIR(ffi::String path);
 
@@ -81,6 +81,7 @@ ffi::String IntrinsicName(int64_t id) {
 const bool kInstalled = [] {
   LLVMHooks hooks;
   hooks.version_major = LLVM_VERSION_MAJOR;
+  hooks.llvm_address = reinterpret_cast<const void*>(&llvm::sys::getProcessTriple);
   hooks.build = BuildLLVM;
   hooks.create = CreateLLVMModule;
   hooks.load_ir = LoadLLVMIR;

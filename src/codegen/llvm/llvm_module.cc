@@ -21,6 +21,7 @@
 
 #include "codegen/llvm/optimize.h"
 #include "codegen/object_merge.h"
+#include "codegen/object_symbols.h"
 
 namespace tvm {
 namespace codegen {
@@ -60,10 +61,11 @@ std::string BitcodeOf(const llvm::Module& module) {
 
 }  // namespace
 
-LLVMModuleObj::LLVMModuleObj(LLVMTarget target, CompilePlan plan)
+LLVMModuleObj::LLVMModuleObj(LLVMTarget target, CompilePlan plan, const CodeReuse& reuse)
     : target_(std::move(target)), plan_(std::move(plan)) {
   const auto start = std::chrono::steady_clock::now();
   objects_ = CompileBatches(plan_, target_);
+  if (!reuse.empty()) Reuse(reuse);
   glue_ = GlueObject(target_);
   const char* timing = std::getenv("TVM_TIME_PASSES");
   if (timing != nullptr && std::string_view(timing) != "0") {
@@ -72,6 +74,30 @@ LLVMModuleObj::LLVMModuleObj(LLVMTarget target, CompilePlan plan)
     LOG(INFO) << "codegen.llvm: " << plan_.symbols.size() << " symbols in " << plan_.batches.size()
               << " batches, " << spent.count() << " ms";
   }
+}
+
+void LLVMModuleObj::Reuse(const CodeReuse& reuse) {
+  const std::string prefix = kPackedPrefix;
+  // Gives the function in `object` its names, in the object and in the tables here.
+  auto named = [&](std::string object, const std::string& symbol, const auto& names) {
+    std::vector<std::string> packed;
+    for (const std::string& name : names) {
+      packed.push_back(prefix + name);
+      if (plan_.symbols.insert(packed.back()).second) plan_.function_names.push_back(name);
+    }
+    if (symbol.empty() || (packed.size() == 1 && packed[0] == prefix + symbol)) return object;
+    return RenameSymbol(object, prefix + symbol, packed);
+  };
+  for (size_t i = 0; i < plan_.separate.size(); ++i) {
+    if (plan_.separate[i].empty()) continue;
+    const std::string symbol = plan_.separate[i].substr(prefix.size());
+    if (reuse.compiled) reuse.compiled(symbol, objects_[i]);
+    objects_[i] = named(std::move(objects_[i]), symbol, reuse.separate.at(symbol));
+  }
+  for (const CodeReuse::Ready& ready : reuse.ready) {
+    objects_.push_back(named(ready.object, ready.symbol, ready.names));
+  }
+  whole_ = reuse.whole;
 }
 
 LLVMModuleObj::LLVMModuleObj(LLVMTarget target, std::string bitcode)
@@ -116,6 +142,11 @@ ffi::Optional<ffi::Function> LLVMModuleObj::GetFunction(const ffi::String& name)
     return Constant(names);
   }
   if (name == "_get_target_string") return Constant(ffi::String(target_.target_text()));
+  if (name == "__tvm_objects") {
+    ffi::Array<ffi::Bytes> objects;
+    for (const std::string& object : objects_) objects.push_back(ffi::Bytes(object));
+    return Constant(objects);
+  }
   if (name == "__tvm_merged_object") return Constant(ffi::Bytes(MergedObject()));
   if (name == "__tvm_target_triple") return Constant(ffi::String(target_.triple().str()));
   if (name == "__tvm_target_features") return Constant(ffi::String(target_.features()));
@@ -133,7 +164,10 @@ std::string LLVMModuleObj::MergedObject() const {
 
 std::unique_ptr<llvm::Module> LLVMModuleObj::Regenerate(llvm::LLVMContext* context,
                                                         bool with_glue) const {
-  if (bitcode_.empty()) return GenerateWhole(plan_, target_, context, /*optimize=*/true, with_glue);
+  if (bitcode_.empty()) {
+    const CompilePlan plan = whole_ ? PlanCompilation(whole_()) : plan_;
+    return GenerateWhole(plan, target_, context, /*optimize=*/true, with_glue);
+  }
   std::unique_ptr<llvm::Module> module = ParseIR(bitcode_, context);
   if (with_glue && module->getFunction("__tvm_check_args") == nullptr) {
     TVM_FFI_ICHECK(!llvm::Linker::linkModules(*module, GlueModule(target_, context)));
@@ -185,8 +219,9 @@ ffi::String LLVMModuleObj::InspectSource(const ffi::String& format) const {
 }
 
 // Offered through LLVMHooks, see hooks.cc.
-ffi::Module BuildLLVM(IRModule mod, Target target) {
-  return ffi::Module(ffi::make_object<LLVMModuleObj>(LLVMTarget(target), PlanCompilation(mod)));
+ffi::Module BuildLLVM(IRModule mod, Target target, const CodeReuse& reuse) {
+  return ffi::Module(
+      ffi::make_object<LLVMModuleObj>(LLVMTarget(target), PlanCompilation(mod, reuse), reuse));
 }
 
 ffi::Module CreateLLVMModule(ffi::String target, ffi::String name) {

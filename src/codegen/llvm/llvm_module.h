@@ -22,7 +22,7 @@ namespace codegen {
 class LLVMModuleObj final : public ffi::ModuleObj {
  public:
   /// Compiles right away; later calls never run LLVM's optimizer again.
-  LLVMModuleObj(LLVMTarget target, CompilePlan plan);
+  LLVMModuleObj(LLVMTarget target, CompilePlan plan, const CodeReuse& reuse = {});
   /// Of LLVM IR text or bitcode.
   LLVMModuleObj(LLVMTarget target, std::string bitcode);
 
@@ -44,13 +44,15 @@ class LLVMModuleObj final : public ffi::ModuleObj {
   const LLVMTarget& target() const { return target_; }
 
  private:
+  void Reuse(const CodeReuse& reuse);
   JITSession* Session();
   std::string Text(const std::string& format, bool with_glue) const;
   std::unique_ptr<llvm::Module> Regenerate(llvm::LLVMContext* context, bool with_glue) const;
 
   LLVMTarget target_;
   CompilePlan plan_;
-  std::string bitcode_;  // instead of a plan
+  std::string bitcode_;              // instead of a plan
+  std::function<IRModule()> whole_;  // gives the functions that the plan lacks
   std::vector<std::string> objects_;
   std::shared_ptr<const std::string> glue_;
   std::mutex mutex_;

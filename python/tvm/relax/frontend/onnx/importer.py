@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from . import convert_math, convert_nn, convert_quant, convert_reduce, convert_shape  # noqa: F401
 from .fold import fold
+from .mapped import MappedModel
 from .node import Node, _not_implemented, find_converter
 
 
@@ -25,7 +27,8 @@ def from_onnx(
     """Import an ONNX model.
 
     Args:
-        model: ``onnx.ModelProto``.
+        model: ``onnx.ModelProto``, or the path of a file, whose weights then stay in it until they
+            are packed. Such a file must not be shortened while the result is in use.
         shape_dict: Extents by input name; they replace what the model says.
         dtype_dict: Element type of inputs that state none, for all or by name.
         opset: Version of the default domain; by default the model's.
@@ -41,8 +44,15 @@ def from_onnx(
             unsupported operators are named at once.
         ValueError: The model is inconsistent, or an argument does not fit it.
     """
+    mapped = None
+    if isinstance(model, (str, os.PathLike)):
+        model = MappedModel(model)
+    if isinstance(model, MappedModel):
+        mapped, model = model, model.proto
     if not hasattr(model, "graph") or not hasattr(model, "opset_import"):
-        raise TypeError(f"from_onnx expects an onnx.ModelProto, got {type(model).__name__}")
+        raise TypeError(
+            f"from_onnx expects an onnx.ModelProto or a path, got {type(model).__name__}"
+        )
     if model.ir_version and model.ir_version < 3:
         raise ValueError(f"ONNX IR version {model.ir_version} is too old; 3 or newer is expected")
     if not model.graph.output:
@@ -55,7 +65,7 @@ def from_onnx(
     missing = sorted(_unsupported_ops(model.graph, versions))
     if missing:
         raise _unsupported(missing)
-    importer = GraphImporter(versions, keep_params_in_input)
+    importer = GraphImporter(versions, keep_params_in_input, mapped)
     return importer.build(model.graph, shape_dict or {}, dtype_dict, sanitize_input_names)
 
 
@@ -93,12 +103,13 @@ class GraphImporter:
     constants cost nothing in the compiled model.
     """
 
-    def __init__(self, versions: dict[str, int], keep_params: bool) -> None:
+    def __init__(self, versions: dict[str, int], keep_params: bool, mapped=None) -> None:
         from tvm import relax
 
         self.relax = relax
         self.versions = versions
         self.keep_params = keep_params
+        self.mapped = mapped
         self.bb = relax.BlockBuilder()
         self.env: dict[str, object] = {}
         self._exprs: dict[int, tuple] = {}  # constants made expressions once, by identity
@@ -131,7 +142,10 @@ class GraphImporter:
             return value
         found = self._exprs.get(id(value))
         if found is None:
-            found = (value, self.relax.const(np.ascontiguousarray(value).reshape(value.shape)))
+            tensor = self.mapped.tensor(value) if self.mapped is not None else None
+            if tensor is None:
+                tensor = np.ascontiguousarray(value).reshape(value.shape)
+            found = (value, self.relax.const(tensor))
             self._exprs[id(value)] = found
         return found[1]
 
@@ -177,8 +191,10 @@ class GraphImporter:
             self.env[info.name] = var
             params.append(var)
         num_input, kept = len(params), []
-        for tensor in graph.initializer:
-            value = self.array(tensor)
+        for index, tensor in enumerate(graph.initializer):
+            value = self.mapped.initializer(index) if self.mapped is not None else None
+            if value is None:
+                value = self.array(tensor)
             if self.keep_params:
                 ty = self.relax.TensorType(list(value.shape), str(value.dtype))
                 var = self.relax.Var(_identifier(tensor.name, sanitize), ty)

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The OpenTVM authors
+"""``tvm explain``: where a model's time goes, kernel by kernel, and what the machine would allow."""
+
+from __future__ import annotations
+
+import os
+
+from .compile import load_model, parse_shapes
+from .execute import Model, random_inputs
+from .main import UserError
+from .output import Output, seconds
+from .page import write_page
+
+_MIB = 1 << 20
+
+
+class _Watch:
+    """Keeps the module as it is before and after the kernels get their loops."""
+
+    before = after = None
+
+    def run_before_pass(self, mod, info):
+        if info.name == "DispatchKernels":
+            self.before = mod
+
+    def run_after_pass(self, mod, info):
+        if info.name == "DispatchKernels":
+            self.after = mod
+
+
+def describe_kernels(before, after) -> dict[str, dict]:
+    """Work and rule of each kernel.
+
+    Args:
+        before: Module with the kernels as blocks.
+        after: The same module with their loops.
+
+    Returns:
+        Name -> ``rule``, ``layout``, ``operands``, and ``flops`` and ``bytes`` of one call, which
+        are None when an extent is open.
+    """
+    import tvm
+
+    info_of = tvm.get_global_func("driver.KernelInfo")
+    kernels = {}
+    for var, func in before.functions.items():
+        if not isinstance(func, tvm.tirx.PrimFunc):
+            continue
+        info = {str(k): v for k, v in info_of(func).items()}
+        attrs = after[var.name_hint].attrs
+        rule = attrs["kernel_rule"] if attrs and "kernel_rule" in attrs else "as written"
+        kernels[str(var.name_hint)] = {
+            "rule": str(rule),
+            "layout": str(info["layout"]),
+            "operands": [str(o) for o in info["operands"]],
+            "flops": info["flops"],
+            "bytes": info["bytes"],
+        }
+    return kernels
+
+
+def probe_bytes() -> int:
+    """Size of a buffer that does not fit the caches; at most 512 MiB."""
+    try:
+        with open("/sys/devices/system/cpu/cpu0/cache/index3/size", encoding="ascii") as file:
+            text = file.read().strip()
+        last = int(text.rstrip("KM")) << {"K": 10, "M": 20}.get(text[-1], 0)
+    except (OSError, ValueError, IndexError):
+        last = 32 * _MIB
+    return min(max(4 * last, 128 * _MIB), 512 * _MIB)
+
+
+def machine(args, threads: int) -> dict:
+    """Operations and bytes a second that this machine attains, measured unless given."""
+    import tvm
+
+    peak, bandwidth = args.peak, args.bandwidth
+    for name, value in (("--peak", peak), ("--bandwidth", bandwidth)):
+        if value is not None and value <= 0:
+            raise UserError(f"{name} expects a positive number, got {value}")
+    if peak is None or bandwidth is None:
+        measured = tvm.get_global_func("driver.MeasureMachine")(threads, probe_bytes(), 0.15)
+        peak = measured["flops"] / 1e9 if peak is None else peak
+        bandwidth = measured["bandwidth"] / 1e9 if bandwidth is None else bandwidth
+    return {"gflops": float(peak), "gbytes": float(bandwidth), "threads": threads}
+
+
+def bound(kernel: dict, peak: dict) -> tuple[float | None, str]:
+    """Least seconds of one call by the roofline, and which side it is: compute or memory."""
+    if kernel["flops"] is None or kernel["bytes"] is None:
+        return None, "unknown"
+    compute = kernel["flops"] / (peak["gflops"] * 1e9)
+    memory = kernel["bytes"] / (peak["gbytes"] * 1e9)
+    return (compute, "compute") if compute >= memory else (memory, "memory")
+
+
+def measure(model: Model, repeat: int) -> list[tuple[str, int, float]]:
+    """``[(kernel, calls, seconds)]`` of one run; each kernel's best of some runs."""
+    tensors = model.tensors(random_inputs(model))
+    model.main(*tensors)
+    best: dict[str, tuple[int, float]] = {}
+    for _ in range(repeat):
+        for name, calls, spent in model.vm.profile("main", *tensors):
+            known = best.get(name)
+            if known is None or spent < known[1]:
+                best[name] = (int(calls), spent)
+    rows = [(name, calls, spent) for name, (calls, spent) in best.items()]
+    return sorted(rows, key=lambda row: -row[2])
+
+
+def report(kernels: dict[str, dict], times: list[tuple[str, int, float]], peak: dict) -> dict:
+    """Everything in one structure; times in seconds, sizes in bytes, per run of the model."""
+    total = sum(spent for _, _, spent in times) or 1.0
+    rows = []
+    for name, calls, spent in times:
+        known = kernels.get(name)
+        row = {"kernel": name, "calls": calls, "seconds": spent, "share": spent / total}
+        if known is None:  # a call of the machine itself
+            row |= {"rule": None, "layout": None, "operands": [], "flops": None, "bytes": None}
+            row |= {"bound_seconds": None, "bound": None, "attained": None}
+        else:
+            least, side = bound(known, peak)
+            scaled = {k: None if known[k] is None else known[k] * calls for k in ("flops", "bytes")}
+            row |= {**known, **scaled, "bound": side}
+            row["bound_seconds"] = None if least is None else least * calls
+            row["attained"] = None if least is None or spent == 0 else least * calls / spent
+        rows.append(row)
+    bounds = [r["bound_seconds"] for r in rows if r["bound_seconds"] is not None]
+    return {"machine": peak, "seconds": total, "bound_seconds": sum(bounds), "kernels": rows}
+
+
+_HEAD = ["kernel", "calls", "rule", "layout", "GFLOP", "MiB", "bound", "time", "of bound", "share"]
+
+
+def cells(row: dict) -> list[str]:
+    """One kernel as text, in the order of the table's columns."""
+    number = lambda value, unit: "-" if value is None else f"{value / unit:.3g}"
+    least = row["bound_seconds"]
+    return [
+        row["kernel"],
+        str(row["calls"]),
+        row["rule"] or "-",
+        row["layout"] or "-",
+        number(row["flops"], 1e9),
+        number(row["bytes"], _MIB),
+        "-" if least is None else f"{seconds(least)} {row['bound']}",
+        seconds(row["seconds"]),
+        "-" if row["attained"] is None else f"{row['attained']:.0%}",
+        f"{row['share']:.1%}",
+    ]
+
+
+def print_table(data: dict, summary: str) -> None:
+    """The table on a terminal, as wide as it needs elsewhere."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*_HEAD, box=None, header_style="bold", pad_edge=False)
+    for column in table.columns[4:]:
+        column.justify = "right"
+    for row in data["kernels"]:
+        style = "red" if row["attained"] is not None and row["attained"] < 0.3 else None
+        table.add_row(*cells(row), style=style if row["share"] > 0.02 else None)
+    console = Console(soft_wrap=False)
+    if not console.is_terminal:
+        console.width = 200
+    console.print(table)
+    console.print(summary, highlight=False)
+
+
+def run(args, out: Output) -> None:
+    """Explain ``args.model``."""
+    shapes = parse_shapes(args.shape)
+    mapped = load_model(args.model, shapes)
+    if args.repeat < 1:
+        raise UserError(f"--repeat expects a positive number, got {args.repeat}")
+    import tvm
+    from tvm.relax.frontend.onnx import from_onnx
+
+    if args.threads is not None:
+        if args.threads < 1:
+            raise UserError(f"--threads expects a positive number, got {args.threads}")
+        tvm.get_global_func("runtime.config_threadpool")(1, args.threads)
+    threads = args.threads or os.cpu_count() or 1
+    watch = tvm.instrument.pass_instrument(_Watch)()
+    with out.step("compiling"):
+        target = tvm.target.Target({"kind": "llvm", "mcpu": "native"})
+        module = from_onnx(mapped, shape_dict=shapes or None)
+        with tvm.transform.PassContext(instruments=[watch]):
+            executable = tvm.compile(module, target)
+    with out.step("measuring this machine"):
+        peak = machine(args, threads)
+    with out.step("measuring the model"):
+        times = measure(Model.of(executable), args.repeat)
+    data = report(describe_kernels(watch.before, watch.after), times, peak)
+    data["model"] = args.model
+    summary = (
+        f"{seconds(data['seconds'])} in {len(data['kernels'])} kernels; the bounds add up to "
+        f"{seconds(data['bound_seconds'])}, on {threads} thread(s) with {peak['gflops']:.0f} "
+        f"GFLOP/s and {peak['gbytes']:.1f} GB/s."
+    )
+    if args.html:
+        title = f"{os.path.basename(args.model)}: where the time goes"
+        rows = [cells(row) for row in data["kernels"]]
+        details = ["\n".join(row["operands"]) for row in data["kernels"]]
+        shares = [row["share"] for row in data["kernels"]]
+        write_page(args.html, title, summary, _HEAD, rows, details, shares)
+    if args.json:
+        out.result(data, "")
+    else:
+        print_table(data, summary)
+        if args.html:
+            print(f"written to {args.html}")
