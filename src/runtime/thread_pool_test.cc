@@ -7,6 +7,7 @@
 #include <tvm/runtime/threading_backend.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <numeric>
 #include <set>
@@ -48,6 +49,33 @@ TEST_F(ThreadPoolTest, EachTaskRunsOnce) {
     ASSERT_EQ(TVMBackendParallelLaunch(body, &hits, num_task), 0);
     for (auto& h : hits) EXPECT_EQ(h.load(), 1);
   }
+}
+
+TEST_F(ThreadPoolTest, TasksOfALateThreadAreTakenOver) {
+  // The first task lasts until all others are done, so its neighbours must go to other threads.
+  struct State {
+    std::atomic<int> done{0};
+    std::atomic<bool> late{false};
+  } state;
+  constexpr int kTasks = 64;
+  auto body = [](int task, TVMParallelGroupEnv*, void* data) {
+    auto* s = static_cast<State*>(data);
+    if (task == 0) {
+      auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      while (s->done.load() < kTasks - 1) {
+        if (std::chrono::steady_clock::now() > end) {
+          s->late.store(true);
+          return 0;
+        }
+        std::this_thread::yield();
+      }
+    }
+    s->done.fetch_add(1);
+    return 0;
+  };
+  ASSERT_EQ(TVMBackendParallelLaunch(body, &state, kTasks), 0);
+  EXPECT_FALSE(state.late.load());
+  EXPECT_EQ(state.done.load(), kTasks);
 }
 
 TEST_F(ThreadPoolTest, ZeroMeansAllAndBarrierHolds) {

@@ -24,8 +24,9 @@ def reference(path, feeds):
     return session.run(None, {k: v for k, v in feeds.items() if k in wanted})
 
 
+@pytest.mark.parametrize("mode", ["bytecode", "compiled"])
 @pytest.mark.parametrize("name", ALL)
-def test_model_agrees_with_onnxruntime(name, model_folder, tmp_path):
+def test_model_agrees_with_onnxruntime(name, mode, model_folder, tmp_path):
     path = model_folder / f"{name}.onnx"
     with np.load(model_folder / f"{name}.npz") as z:
         feeds = {k: z[k] for k in z.files}
@@ -39,7 +40,7 @@ def test_model_agrees_with_onnxruntime(name, model_folder, tmp_path):
     )
     del model
     library = str(tmp_path / f"{name}.so")
-    tvm.compile(module, "llvm").export_library(library)
+    tvm.compile(module, "llvm", exec_mode=mode).export_library(library)
     vm = relax.VirtualMachine(tvm.runtime.load_module(library), tvm.cpu())
     result = vm["main"](*[tvm.runtime.tensor(feeds[n]) for n in inputs])
     result = [result] if hasattr(result, "numpy") else list(result)

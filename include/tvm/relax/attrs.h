@@ -48,6 +48,8 @@ TVM_RELAX_ATTRS(CallTIRWithGradAttrs, (ffi::String, te_grad_name), (StrAnyMap, t
 TVM_RELAX_ATTRS(CallTIRInplaceAttrs, (Ints, inplace_indices));
 TVM_RELAX_ATTRS(CallInplacePackedAttrs, (Ints, inplace_indices));
 TVM_RELAX_ATTRS(ToVDeviceAttrs, (ffi::ObjectRef, dst_vdevice));
+TVM_RELAX_ATTRS(HintOnDeviceAttrs, (int64_t, device_type), (int64_t, index),
+                (ffi::String, memory_scope));
 
 // create, cast
 TVM_RELAX_ATTRS(InitAttrs, (DataType, dtype));

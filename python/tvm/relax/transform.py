@@ -67,6 +67,44 @@ def BindSymbolicVars(binding_map, func_name=None) -> Pass:  # noqa: N802
     return _api.BindSymbolicVars(binding, func_name)
 
 
+def FuseOps(fuse_opt_level: int = -1) -> Pass:  # noqa: N802
+    """Group kernel calls into functions that are one kernel each.
+
+    Args:
+        fuse_opt_level: 0 groups nothing; -1 takes the level of the pass context.
+    """
+    return _api.FuseOps(fuse_opt_level)
+
+
+def ConvertToDataflow(min_size: int = 2) -> Pass:  # noqa: N802
+    """Turn runs of pure bindings into dataflow blocks.
+
+    Args:
+        min_size: Shorter runs stay as they are.
+    """
+    return _api.ConvertToDataflow(min_size)
+
+
+def LiftTransformParams(shared_transform: bool = False) -> Pass:  # noqa: N802
+    """Move what depends on weights alone into ``<function>_transform_params``.
+
+    Args:
+        shared_transform: Must be False: one transform for several functions is not supported.
+    """
+    return _api.LiftTransformParams(bool(shared_transform))
+
+
+def ToMixedPrecision(out_dtype: str = "float32", fp16_input_names=None) -> Pass:  # noqa: N802
+    """Compute products in float16, what is sensitive in float32.
+
+    Args:
+        out_dtype: What products give: ``"float32"`` or ``"float16"``.
+        fp16_input_names: Parameters that come as float16.
+    """
+    names = None if fp16_input_names is None else list(fp16_input_names)
+    return _api.ToMixedPrecision(out_dtype, names)
+
+
 def VMShapeLower(*, emit_err_ctx: bool = True) -> Pass:  # noqa: N802
     """Keep symbolic values in a heap; check arguments at run time."""
     return _api.VMShapeLower(emit_err_ctx)

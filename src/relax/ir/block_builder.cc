@@ -75,7 +75,7 @@ class BlockBuilderImpl : public BlockBuilderNode {
 
   GlobalVar AddFunction(const BaseFunc& func, String hint) final {
     EnsureDedupTable();
-    uint64_t hash = ffi::StructuralHash::Hash(func);
+    uint64_t hash = DedupHash(func);
     std::vector<GlobalVar>& same = dedup_[hash];
     Optional<GlobalVar> best;
     for (const GlobalVar& gv : same) {
@@ -92,7 +92,7 @@ class BlockBuilderImpl : public BlockBuilderNode {
 
   void UpdateFunction(const GlobalVar& gv, const BaseFunc& func) final {
     mod_.CopyOnWrite()->Update(gv, func);
-    if (dedup_ready_) dedup_[ffi::StructuralHash::Hash(func)].push_back(gv);
+    if (dedup_ready_) dedup_[DedupHash(func)].push_back(gv);
   }
 
   void BeginScope(Optional<Array<Var>> params) final {
@@ -181,6 +181,7 @@ class BlockBuilderImpl : public BlockBuilderNode {
   }
 
   Expr Normalize(const Expr& e) final {
+    CheckStackDepth();
     switch (KindOf(e)) {
       case ExprKind::kTuple:
         return NormalizeTuple(static_cast<const TupleNode*>(e.get()));
@@ -200,11 +201,15 @@ class BlockBuilderImpl : public BlockBuilderNode {
   }
 
  private:
+  /// Weights do not tell functions apart often enough to be worth reading them all.
+  static uint64_t DedupHash(const BaseFunc& func) {
+    return ffi::StructuralHash::Hash(func, /*map_free_vars=*/false, /*skip_tensor_content=*/true);
+  }
   void EnsureDedupTable() {
     if (dedup_ready_) return;
     dedup_ready_ = true;
     for (const auto& [gv, func] : mod_->functions) {
-      dedup_[ffi::StructuralHash::Hash(func)].push_back(gv);
+      dedup_[DedupHash(func)].push_back(gv);
     }
   }
 

@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 #include "relax/ir/utils.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -12,16 +15,37 @@ namespace relax {
 
 namespace {
 
-/// Allocator of constant tensors: aligned host memory, freed with the tensor.
+constexpr size_t kWorthMapping = size_t{256} << 10;
+constexpr size_t kWorthHugePages = size_t{8} << 20;
+
+/// Allocator of constant tensors: aligned host memory, freed with the tensor. Weights come and go
+/// several times while a model is compiled, so large ones are mapped: freed memory then really is.
 struct HostAllocator {
   void AllocData(DLTensor* tensor) {
     int64_t bytes = (tensor->dtype.bits * tensor->dtype.lanes + 7) / 8;
     for (int i = 0; i < tensor->ndim; ++i) bytes *= tensor->shape[i];
-    size_t rounded = (static_cast<size_t>(bytes) + 63) / 64 * 64;
-    tensor->data = std::aligned_alloc(64, rounded == 0 ? 64 : rounded);
-    if (tensor->data == nullptr) throw std::bad_alloc();
+    const auto size = static_cast<size_t>(bytes);
+    if (size < kWorthMapping) {
+      tensor->data = std::aligned_alloc(64, std::max<size_t>(64, (size + 63) / 64 * 64));
+      if (tensor->data == nullptr) throw std::bad_alloc();
+      return;
+    }
+    void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED) throw std::bad_alloc();
+    // Few page faults while weights are packed, few misses of the address cache while they are
+    // read.
+    if (size >= kWorthHugePages) madvise(data, size, MADV_HUGEPAGE);
+    tensor->data = data;
+    mapped = size;
   }
-  void FreeData(DLTensor* tensor) { std::free(tensor->data); }
+  void FreeData(DLTensor* tensor) {
+    if (mapped != 0) {
+      munmap(tensor->data, mapped);
+    } else {
+      std::free(tensor->data);
+    }
+  }
+  size_t mapped = 0;
 };
 
 uint16_t DoubleToBFloat16(double value) {

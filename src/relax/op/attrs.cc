@@ -12,6 +12,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   CallTIRInplaceAttrs::RegisterReflection();
   CallInplacePackedAttrs::RegisterReflection();
   ToVDeviceAttrs::RegisterReflection();
+  HintOnDeviceAttrs::RegisterReflection();
   InitAttrs::RegisterReflection();
   TriluAttrs::RegisterReflection();
   AstypeAttrs::RegisterReflection();

@@ -5,6 +5,8 @@
 ///
 /// The block that sums carries `tile_op`; how the kernel layer recognises operands is its business.
 /// A weight that was packed while compiling is read as [ceil(n / panel), k, panel].
+#include <tvm/kernels/winograd.h>
+
 #include <array>
 
 #include "relax/op/common.h"
@@ -251,7 +253,12 @@ void LowerConv(LowerArgs& a) {
     }
     PrimExpr xv = x(Place(s.data_layout, 'N', n, 'C', channel, s.axes, pos));
     PrimExpr wv;
-    if (panel > 0) {
+    if (a.anchor_attrs.count(kernels::kWinograd)) {
+      wv = kernels::WinogradTap(tap[0], tap[1], [&](const PrimExpr& point) {
+        return w(Array<PrimExpr>{tvm::floordiv(c, Int64(panel)), point, ic,
+                                 tvm::floormod(c, Int64(panel))});
+      });
+    } else if (panel > 0) {
       PrimExpr row = Int64(0);
       for (int d = 0; d < s.dims; ++d) row = row * W(s.axes[d]) + tap[d];
       row = row * W('I') + ic;

@@ -159,7 +159,10 @@ Expr ToOperand(const OpEntry& e, const ArgSpec& spec, const ffi::AnyView& value)
     case ArgKind::kAny:
       if (auto list = value.as<Array<ffi::Any>>()) {
         Array<Expr> fields;
-        for (const ffi::Any& f : list.value()) fields.push_back(f.cast<Expr>());
+        for (const ffi::Any& f : list.value()) {
+          auto number = f.as<int64_t>();
+          fields.push_back(number ? Expr(Int64(*number)) : f.cast<Expr>());
+        }
         return Tuple(fields);
       }
       break;

@@ -138,6 +138,21 @@ Function BindFunctionSymbols(const Function& func, const Map<ffi::Any, PrimExpr>
 
 }  // namespace
 
+Function RenewSymbolicVars(const Function& func) {
+  Map<Var, PrimExpr> fresh;
+  auto renew = [&](const Array<Var>& vars) {
+    for (const Var& v : vars) {
+      if (!fresh.count(v)) fresh.Set(v, Downcast<PrimExpr>(Var(v->name, v->ty)));
+    }
+  };
+  renew(DefinedSymbolicVars(func));
+  renew(FreeSymbolicVars(func));
+  for (const Var& p : func->params) renew(SymbolicVarsInType(p->ty));
+  // A scalar parameter is a value, not a symbol of a shape.
+  for (const Var& p : func->params) fresh.erase(p);
+  return fresh.empty() ? func : Binder({}, fresh).Run(func, func->params);
+}
+
 Pass BindParams(String func_name, Map<ffi::Any, ffi::ObjectRef> params) {
   return tvm::transform::CreateModulePass(
       [func_name, params](IRModule mod, const PassContext&) {

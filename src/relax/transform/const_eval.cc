@@ -8,8 +8,10 @@
 #include <cstring>
 #include <functional>
 #include <string_view>
+#include <thread>
 #include <unordered_map>
 
+#include "relax/ir/mapped_tensor.h"
 #include "relax/ir/utils.h"
 #include "relax/op/common.h"
 #include "relax/op/lower_rules.h"
@@ -38,35 +40,118 @@ int Axis(int64_t axis, size_t n) {
   return static_cast<int>(axis < 0 ? axis + static_cast<int64_t>(n) : axis);
 }
 
+/// An element at an address of any alignment: weights may be views of a file.
 template <typename T>
-void CopyRows(const char* src, char* dst, const Shape& shape, const Shape& strides) {
-  // All but the innermost dimension are walked by an index; the innermost one is a plain loop.
-  size_t n = shape.size();
-  const T* s = reinterpret_cast<const T*>(src);
+struct [[gnu::packed]] Loose {
+  T value;
+};
+
+/// Extents and strides of a copy without dimensions of extent 1 and with neighbours joined that
+/// are walked as one.
+void Simplify(Shape* shape, Shape* strides) {
+  Shape s, t;
+  for (size_t d = 0; d < shape->size(); ++d) {
+    const int64_t extent = (*shape)[d], stride = (*strides)[d];
+    if (extent == 1) continue;
+    if (!s.empty() && t.back() == stride * extent) {
+      s.back() *= extent;
+      t.back() = stride;
+    } else {
+      s.push_back(extent);
+      t.push_back(stride);
+    }
+  }
+  *shape = std::move(s);
+  *strides = std::move(t);
+}
+
+/// Runs f(begin, end) over parts of [0, n) on all cores when there is enough to move.
+void Split(int64_t n, int64_t bytes, const std::function<void(int64_t, int64_t)>& f) {
+  constexpr int64_t kWorthThread = 1 << 20;
+  const auto cores = static_cast<int64_t>(std::max(1u, std::thread::hardware_concurrency()));
+  const int64_t parts = std::min({n, cores, std::max<int64_t>(1, bytes / kWorthThread)});
+  std::vector<std::thread> threads;
+  for (int64_t p = 1; p < parts; ++p) {
+    threads.emplace_back(f, n * p / parts, n * (p + 1) / parts);
+  }
+  f(0, n / std::max<int64_t>(1, parts));
+  for (std::thread& t : threads) t.join();
+}
+
+/// dst[r, c] = src[r * row + c * col] in squares that stay in the first-level cache, where one of
+/// the two sides is always walked across cache lines.
+template <typename T>
+void CopyPlane(const Loose<T>* src, T* dst, int64_t rows, int64_t cols, int64_t row, int64_t col,
+               int64_t dst_row) {
+  constexpr int64_t kSquare = 32;
+  for (int64_t r0 = 0; r0 < rows; r0 += kSquare) {
+    const int64_t r1 = std::min(rows, r0 + kSquare);
+    for (int64_t c0 = 0; c0 < cols; c0 += kSquare) {
+      const int64_t c1 = std::min(cols, c0 + kSquare);
+      for (int64_t r = r0; r < r1; ++r) {
+        for (int64_t c = c0; c < c1; ++c) dst[r * dst_row + c] = src[r * row + c * col].value;
+      }
+    }
+  }
+}
+
+template <typename T>
+void CopyRows(const char* src, char* dst, Shape shape, Shape strides) {
+  Simplify(&shape, &strides);
+  const auto* s = reinterpret_cast<const Loose<T>*>(src);
   T* d = reinterpret_cast<T*>(dst);
-  if (n == 0) {
-    *d = *s;
+  if (shape.empty()) {
+    *d = s->value;
     return;
   }
-  int64_t inner = shape[n - 1], step = strides[n - 1];
-  int64_t outer = 1;
-  for (size_t k = 0; k + 1 < n; ++k) outer *= shape[k];
-  Shape index(n, 0);
-  int64_t base = 0;
-  for (int64_t row = 0; row < outer; ++row) {
-    if (step == 1) {
-      std::memcpy(d, s + base, inner * sizeof(T));
-    } else {
-      for (int64_t i = 0; i < inner; ++i) d[i] = s[base + i * step];
-    }
-    d += inner;
-    for (size_t k = n - 1; k-- > 0;) {
-      base += strides[k];
-      if (++index[k] < shape[k]) break;
-      base -= strides[k] * shape[k];
-      index[k] = 0;
-    }
+  const size_t n = shape.size();
+  const int64_t total = Count(shape), inner = shape[n - 1], step = strides[n - 1];
+  if (step == 1 || n == 1) {
+    // Rows of the result are rows of the source.
+    Split(total / inner, total * static_cast<int64_t>(sizeof(T)), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        int64_t base = 0, rest = r;
+        for (size_t k = n - 1; k-- > 0; rest /= shape[k]) base += rest % shape[k] * strides[k];
+        if (step == 1) {
+          std::memcpy(d + r * inner, s + base, static_cast<size_t>(inner) * sizeof(T));
+        } else {
+          for (int64_t i = 0; i < inner; ++i) d[r * inner + i] = s[base + i * step].value;
+        }
+      }
+    });
+    return;
   }
+  // A transposition of the innermost dimension and of the one that the source has innermost.
+  size_t fast = 0;
+  for (size_t k = 1; k + 1 < n; ++k) {
+    if (strides[k] < strides[fast]) fast = k;
+  }
+  Shape dst_strides = RowMajor(shape);
+  Shape outer_shape, outer_src, outer_dst;
+  for (size_t k = 0; k + 1 < n; ++k) {
+    if (k == fast) continue;
+    outer_shape.push_back(shape[k]);
+    outer_src.push_back(strides[k]);
+    outer_dst.push_back(dst_strides[k]);
+  }
+  // Without outer dimensions the rows themselves are shared out.
+  const bool plane_only = outer_shape.empty();
+  const int64_t count = plane_only ? shape[fast] : Count(outer_shape);
+  Split(count, total * static_cast<int64_t>(sizeof(T)), [&](int64_t begin, int64_t end) {
+    if (plane_only) {
+      CopyPlane<T>(s + begin * strides[fast], d + begin * dst_strides[fast], end - begin, inner,
+                   strides[fast], step, dst_strides[fast]);
+      return;
+    }
+    for (int64_t o = begin; o < end; ++o) {
+      int64_t from = 0, to = 0, rest = o;
+      for (size_t k = outer_shape.size(); k-- > 0; rest /= outer_shape[k]) {
+        from += rest % outer_shape[k] * outer_src[k];
+        to += rest % outer_shape[k] * outer_dst[k];
+      }
+      CopyPlane<T>(s + from, d + to, shape[fast], inner, strides[fast], step, dst_strides[fast]);
+    }
+  });
 }
 
 }  // namespace
@@ -95,34 +180,42 @@ ffi::Tensor CopyStrided(const ffi::Tensor& src, const Shape& shape, const Shape&
       TVM_FFI_THROW(TypeError) << "constants of " << DataType(src.dtype())
                                << " cannot be moved while compiling";
   }
+  ReleasePages(src);
   return out;
 }
 
 ffi::Tensor ReshapeTensor(const ffi::Tensor& src, const Shape& shape) {
   ffi::Tensor out = NewHostTensor(shape, DataType(src.dtype()));
   std::memcpy(TensorBytes(out), TensorBytes(src), TensorByteSize(src));
+  ReleasePages(src);
   return out;
 }
 
 ffi::Tensor PackPanels(const ffi::Tensor& src, int64_t k, int64_t n, int64_t stride_k,
                        int64_t stride_n, int64_t panel) {
-  int64_t panels = (n + panel - 1) / panel;
+  const int64_t panels = (n + panel - 1) / panel, bytes = ElementBytes(src);
   ffi::Tensor out = NewHostTensor({panels, k, panel}, DataType(src.dtype()));
-  int64_t bytes = ElementBytes(src);
-  std::memset(TensorBytes(out), 0, TensorByteSize(out));
   const char* from = TensorBytes(src);
   char* to = TensorBytes(out);
   auto pack = [&]<typename T>(T) {
-    const T* s = reinterpret_cast<const T*>(from);
+    const auto* s = reinterpret_cast<const Loose<T>*>(from);
     T* d = reinterpret_cast<T*>(to);
-    for (int64_t p = 0; p < panels; ++p) {
-      int64_t width = std::min(panel, n - p * panel);
-      for (int64_t r = 0; r < k; ++r) {
-        T* row = d + (p * k + r) * panel;
-        const T* col = s + r * stride_k + p * panel * stride_n;
-        for (int64_t c = 0; c < width; ++c) row[c] = col[c * stride_n];
+    Split(panels, TensorByteSize(out), [&](int64_t begin, int64_t end) {
+      for (int64_t p = begin; p < end; ++p) {
+        const int64_t width = std::min(panel, n - p * panel);
+        T* first = d + p * k * panel;
+        const Loose<T>* column = s + p * panel * stride_n;
+        if (width < panel) std::memset(first, 0, static_cast<size_t>(k * panel) * sizeof(T));
+        if (stride_n == 1) {
+          for (int64_t r = 0; r < k; ++r) {
+            std::memcpy(first + r * panel, column + r * stride_k,
+                        static_cast<size_t>(width) * sizeof(T));
+          }
+        } else {
+          CopyPlane<T>(column, first, k, width, stride_k, stride_n, panel);
+        }
       }
-    }
+    });
   };
   switch (bytes) {
     case 1:
@@ -138,6 +231,7 @@ ffi::Tensor PackPanels(const ffi::Tensor& src, int64_t k, int64_t n, int64_t str
       pack(uint64_t{});
       break;
   }
+  ReleasePages(src);
   return out;
 }
 

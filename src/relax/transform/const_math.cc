@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "relax/ir/mapped_tensor.h"
 #include "relax/ir/utils.h"
 #include "relax/op/common.h"
 
@@ -128,6 +129,7 @@ bool Covered(DataType t) {
 /// A constant or scalar operand, read at broadcast positions.
 struct Operand {
   const char* data = nullptr;
+  std::optional<ffi::Tensor> tensor;  // owns the data
   DataType dtype;
   Shape strides;  // per output dimension, in elements
   double f = 0;
@@ -160,7 +162,8 @@ bool MakeOperand(const Expr& e, const Shape& out, Operand* r) {
     return false;
   r->dtype = DataType(c->data.dtype());
   if (!Covered(r->dtype)) return false;
-  r->data = TensorBytes(c->data);
+  r->tensor = AlignedTensor(c->data);
+  r->data = TensorBytes(*r->tensor);
   int64_t stride = 1;
   size_t n = c->data.ndim();
   for (size_t d = n; d-- > 0;) {

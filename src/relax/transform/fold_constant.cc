@@ -13,6 +13,7 @@
 
 #include <unordered_map>
 
+#include "relax/ir/mapped_tensor.h"
 #include "relax/ir/utils.h"
 #include "relax/op/call_like.h"
 #include "relax/transform/const_eval.h"
@@ -189,10 +190,13 @@ class Folder : public ExprMutatorBase {
       ffi::Tensor out =
           NewHostTensor(std::vector<int64_t>(dims.begin(), dims.end()), ty->ElementType());
       std::vector<ffi::AnyView> args;
+      std::vector<ffi::Tensor> operands;  // compiled code needs aligned ones
+      operands.reserve(j.kernel.args.size());
       for (const Expr& a : j.kernel.args) {
         const auto* c = a.as<ConstantNode>();
         TVM_FFI_ICHECK(c != nullptr) << "an operand of a folded call is no constant";
-        args.push_back(c->data);
+        operands.push_back(AlignedTensor(c->data));
+        args.push_back(operands.back());
       }
       args.push_back(out);
       ffi::Any ret;

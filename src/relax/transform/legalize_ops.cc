@@ -17,6 +17,7 @@
 
 #include "relax/op/call_like.h"
 #include "relax/transform/kernel_builder.h"
+#include "relax/transform/utils.h"
 
 namespace tvm {
 namespace relax {
@@ -57,13 +58,7 @@ class Legalizer : public ExprMutator {
       kernel.Add(result, call);
       return CallKernel(builder_, kernel.Finish({result}));
     }
-    const OpRow* row = RowOfCall(call);
-    if (row != nullptr && row->packed != nullptr) {
-      Array<Expr> args{ExternFunc(row->packed)};
-      for (const Expr& a : call->args) args.push_back(a);
-      static const Op& pure = *new Op(Op::Get("relax.call_pure_packed"));
-      return Call(call->ty, pure, args, Attrs(), {call->ty});
-    }
+    if (auto packed = CallPackedFallback(call)) return packed.value();
     return call;
   }
 

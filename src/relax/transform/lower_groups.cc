@@ -25,6 +25,7 @@
 #include "relax/transform/const_eval.h"
 #include "relax/transform/group_partition.h"
 #include "relax/transform/kernel_builder.h"
+#include "relax/transform/utils.h"
 #include "relax/transform/weight_packing.h"
 
 namespace tvm {
@@ -88,12 +89,7 @@ class GroupLowering : public ExprMutator {
   using ExprMutator::VisitExpr_;
   Expr VisitExpr_(const CallNode* op) override {
     Call call = Downcast<Call>(VisitExprPostOrder(op));
-    const OpRow* row = RowOfCall(call);
-    if (row == nullptr || row->packed == nullptr) return call;
-    Array<Expr> args{ExternFunc(row->packed)};
-    for (const Expr& a : call->args) args.push_back(a);
-    static const Op& pure = *new Op(Op::Get("relax.call_pure_packed"));
-    return Call(call->ty, pure, args, Attrs(), {call->ty});
+    return CallPackedFallback(call).value_or(call);
   }
 
  private:

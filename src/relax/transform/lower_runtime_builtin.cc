@@ -63,9 +63,7 @@ class BuiltinLowering : public ExprMutator {
                   {ExternFunc("vm.builtin.invoke_closure"), Tuple(all)}, Attrs(), call->ty_args);
     }
     if (o.same_as(TVM_RX_OP("call_py_func"))) {
-      Array<Expr> all{args[0]};
-      for (const Expr& f : Fields(args[1])) all.push_back(f);
-      return Packed("vm.builtin.call_py_func", all, call);
+      return Packed("vm.builtin.call_py_func", args, call);
     }
     if (o.same_as(TVM_RX_OP("vm.call_tir_dyn"))) {
       Array<Expr> all{args[0]};
@@ -77,6 +75,12 @@ class BuiltinLowering : public ExprMutator {
       Target target = Downcast<Target>(dst->target);
       return Packed("vm.builtin.to_device",
                     {args[0], Int64(target->GetTargetDeviceType()), Int64(dst->vdevice_id)}, call);
+    }
+    if (o.same_as(TVM_RX_OP("hint_on_device"))) {
+      const auto* hint = AttrsOf<HintOnDeviceAttrs>(call.get());
+      Array<Expr> operands{args[0], Int64(hint->device_type), Int64(hint->index)};
+      if (hint->memory_scope != "global") operands.push_back(StringImm(hint->memory_scope));
+      return Packed("vm.builtin.to_device", operands, call);
     }
     if (o.same_as(TVM_RX_OP("builtin.stop_lift_params"))) return args[0];
     static const OpAttrTable* table = Op::GetAttrTable("FLowerBuiltin");

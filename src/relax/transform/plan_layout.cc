@@ -8,7 +8,8 @@
 ///         y' = R.nn.conv2d(x', W', NHWC, HWIO); z' = R.nn.relu(y'); p' = R.nn.max_pool2d(z', NHWC)
 ///
 /// A value made in NHWC stays so as long as its consumers can take it; it is turned back where one
-/// cannot. Transposes of such values are composed and vanish when they cancel.
+/// cannot. Transposes of such values are composed and vanish when they cancel. A value [N, C, L]
+/// that is a view of an image is an image with one column, kept as [N, L, 1, C].
 #include <tvm/kernels/rule.h>
 #include <tvm/relax/analysis.h>
 #include <tvm/relax/expr_functor.h>
@@ -42,7 +43,6 @@ class LayoutPlanner : public ExprMutator {
       // The turned values are dataflow variables, which later blocks do not see.
       nhwc_.clear();
       turned_.clear();
-      rows_.clear();
     }
     return result;
   }
@@ -55,7 +55,8 @@ class LayoutPlanner : public ExprMutator {
       }
       if (Optional<Expr> moved = Convert(call)) {
         Var var = builder_->Emit(moved.value(), b->var->name);
-        if (b->var->ty.as<TensorTypeNode>() && b->var->ty.as<TensorTypeNode>()->ndim != 4) {
+        const auto* made = var->ty.as<TensorTypeNode>();
+        if (made != nullptr && made->ndim != 4) {
           // The result has no image layout any more.
           var_remap_[b->var.get()] = var;
         } else {
@@ -78,7 +79,6 @@ class LayoutPlanner : public ExprMutator {
       }
     }
     ExprMutator::VisitVarBinding(b);
-    RememberRows(b);
   }
 
   using ExprMutator::VisitExpr_;
@@ -117,7 +117,10 @@ class LayoutPlanner : public ExprMutator {
       bool output = !var.as<DataflowVarNode>() && builder_->CurrentBlockIsDataflow();
       return output ? builder_->EmitOutput(e, var->name) : builder_->Emit(e, var->name);
     };
-    if (tuple == nullptr) {
+    const auto* tensor = var->ty.as<TensorTypeNode>();
+    if (tensor != nullptr && tensor->ndim == 3) {
+      back = emit(MakeOp("reshape", {Emit(Permute(moved, kToNchw)), tensor->shape.value()}));
+    } else if (tuple == nullptr) {
       back = emit(Permute(moved, kToNchw));
     } else {
       Array<Expr> fields;
@@ -139,21 +142,30 @@ class LayoutPlanner : public ExprMutator {
     const auto* v = e.as<VarNode>();
     return v != nullptr && nhwc_.count(v);
   }
-  /// An image [N, C, H, W] seen as [N, C, H * W]: its rows [N, H * W, C] are there already. What is
-  /// not used in the end is removed as dead code.
-  void RememberRows(const VarBindingNode* b) {
-    const auto* call = b->value.as<CallNode>();
-    if (call == nullptr || !call->op.as<OpNode>() || call->args.empty()) return;
-    bool view = call->op.same_as(TVM_RX_OP("reshape")) || call->op.same_as(TVM_RX_OP("squeeze"));
-    const auto* v = call->args[0].as<VarNode>();
-    auto it = view && v != nullptr ? nhwc_.find(v) : nhwc_.end();
-    if (it == nhwc_.end()) return;
-    auto in = v->ty.as<TensorTypeNode>()->GetStaticShape();
-    auto out = b->var->ty.as<TensorTypeNode>()->GetStaticShape();
-    if (!in.has_value() || !out.has_value() || out.value().size() != 3) return;
-    int64_t n = in.value()[0], c = in.value()[1], hw = in.value()[2] * in.value()[3];
-    if (out.value()[0] != n || out.value()[1] != c || out.value()[2] != hw) return;
-    rows_[b->var.get()] = Emit(MakeOp("reshape", {it->second, ShapeExpr(Dims({n, hw, c}))}));
+  /// Static shape of a value that is kept in NHWC.
+  std::optional<Array<int64_t>> MovedShape(const Expr& e) const {
+    if (!HasMoved(e)) return std::nullopt;
+    const auto* t = e->ty.as<TensorTypeNode>();
+    auto shape = t == nullptr ? std::nullopt : t->GetStaticShape();
+    return shape.has_value() ? std::optional(shape.value()) : std::nullopt;
+  }
+
+  /// [N, C, H, W] seen as [N, C, H * W], or back.
+  Optional<Expr> View(const CallNode* call) {
+    const auto* result = call->ty.as<TensorTypeNode>();
+    auto in = MovedShape(call->args[0]);
+    auto out = result == nullptr ? std::nullopt : result->GetStaticShape();
+    if (!in || !out.has_value()) return std::nullopt;
+    const Array<int64_t>& to = out.value();
+    const bool image = to.size() == 4;
+    if ((!image && to.size() != 3) || to[0] != (*in)[0] || to[1] != (*in)[1]) return std::nullopt;
+    const Array<int64_t> dims{to[0], to[2], image ? to[3] : 1, to[1]};
+    Expr moved = MovedImage(call->args[0]);
+    auto now = moved->ty.as<TensorTypeNode>()->GetStaticShape();
+    bool same = now.has_value() && now.value().size() == 4;
+    for (size_t d = 0; same && d < 4; ++d) same = now.value()[d] == dims[d];
+    if (same) return moved;
+    return MakeOp("reshape", {moved, ShapeExpr(Dims({dims[0], dims[1], dims[2], dims[3]}))});
   }
 
   /// The reverse: an image made by turning rows [N, H * W, C].
@@ -192,19 +204,37 @@ class LayoutPlanner : public ExprMutator {
       if (again != turned_.end()) return again->second;
       Expr original = VisitExpr(e);
       Optional<Expr> rows = ImageOfRows(original);
-      Expr t = rows.has_value() ? rows.value() : Emit(Permute(original, kToNhwc));
+      Expr t = rows.has_value() ? rows.value() : Emit(TurnedImage(original));
       turned_[v] = t;
       return t;
     }
     return Emit(Permute(VisitExpr(e), kToNhwc));
   }
-  /// A broadcast operand: lower ranks count from the channel side.
-  Expr MovedOperand(const Expr& e) {
+  /// An image in NHWC; made from what the image itself was turned from, if it was.
+  Expr TurnedImage(const Expr& image) {
+    auto var = image.as<Var>();
+    auto value = var.has_value() ? builder_->LookupBinding(var.value()) : std::nullopt;
+    const CallNode* turn = value.has_value() ? value.value().as<CallNode>() : nullptr;
+    if (turn == nullptr || !turn->op.same_as(TVM_RX_OP("permute_dims"))) {
+      return Permute(image, kToNhwc);
+    }
+    const OptInts& axes = AttrsOf<PermuteDimsAttrs>(turn)->axes;
+    if (!axes.has_value() || axes.value().size() != 4) return Permute(image, kToNhwc);
+    Ints composed;
+    for (int64_t d : kToNhwc) {
+      const int64_t axis = axes.value()[d];
+      composed.push_back(axis < 0 ? axis + 4 : axis);
+    }
+    return MakeOp("permute_dims", {turn->args[0]}, {{"axes", composed}});
+  }
+  /// A broadcast operand of a result of `rank` dimensions: lower ranks count from the last one.
+  Expr MovedOperand(const Expr& e, int rank) {
     const auto* t = e->ty.as<TensorTypeNode>();
     if (t == nullptr || t->ndim == 0) return VisitExpr(e);
-    if (t->ndim == 4) return MovedImage(e);
+    if (t->ndim == 4 || HasMoved(e)) return MovedImage(e);
     Ints axes;
-    for (int d = 0; d < 4 - t->ndim; ++d) axes.push_back(d);
+    for (int d = 0; d < rank - t->ndim; ++d) axes.push_back(d);
+    if (rank == 3) axes.push_back(3);
     return Emit(Permute(Emit(MakeOp("expand_dims", {VisitExpr(e)}, {{"axis", axes}})), kToNhwc));
   }
 
@@ -224,6 +254,10 @@ class LayoutPlanner : public ExprMutator {
     }
     if (!any) return std::nullopt;
     if (op.same_as(TVM_RX_OP("nn.pad"))) return Pad(call);
+    if (op.same_as(TVM_RX_OP("reshape")) || op.same_as(TVM_RX_OP("squeeze")) ||
+        op.same_as(TVM_RX_OP("expand_dims"))) {
+      return View(call);
+    }
     switch (row->layout) {
       case LayoutRule::kElemWise:
         return ElementWise(call);
@@ -317,13 +351,13 @@ class LayoutPlanner : public ExprMutator {
 
   Optional<Expr> ElementWise(const CallNode* call) {
     const auto* out = call->ty.as<TensorTypeNode>();
-    if (out == nullptr || out->ndim != 4) return std::nullopt;
+    if (out == nullptr || (out->ndim != 4 && out->ndim != 3)) return std::nullopt;
     for (const Expr& a : call->args) {
       const auto* t = a->ty.as<TensorTypeNode>();
       if (t != nullptr && !t->GetShape().has_value()) return std::nullopt;
     }
     Array<Expr> args;
-    for (const Expr& a : call->args) args.push_back(MovedOperand(a));
+    for (const Expr& a : call->args) args.push_back(MovedOperand(a, out->ndim));
     return CallWithArgs(call, args);
   }
 
@@ -355,16 +389,21 @@ class LayoutPlanner : public ExprMutator {
   }
 
   Optional<Expr> Reduce(const CallNode* call) {
-    if (!IsImage(call->args[0])) return std::nullopt;
+    const auto* in = call->args[0]->ty.as<TensorTypeNode>();
+    if (!HasMoved(call->args[0]) || in == nullptr) return std::nullopt;
     const auto* a = AttrsOf<StatisticalAttrs>(call);
     if (a == nullptr || !a->axis.has_value()) return std::nullopt;
     Ints axes;
     bool h = false, w = false;
     for (int64_t d : a->axis.value()) {
-      int64_t p = d < 0 ? d + 4 : d;
+      int64_t p = d < 0 ? d + in->ndim : d;
       h = h || p == 2;
       w = w || p == 3;
       axes.push_back(Moved(p));
+    }
+    if (in->ndim == 3 && !a->keepdims) {  // the column that was added goes as well
+      axes.push_back(Moved(3));
+      w = true;
     }
     // Without kept dimensions the order of what is left must be the same in both layouts.
     if (!a->keepdims && !(h && w)) return std::nullopt;
@@ -399,10 +438,12 @@ class LayoutPlanner : public ExprMutator {
     if (!call->op.same_as(TVM_RX_OP("permute_dims"))) return std::nullopt;
     const auto* v = call->args[0].as<VarNode>();
     const OptInts& axes = AttrsOf<PermuteDimsAttrs>(call)->axes;
-    auto rows = v == nullptr ? rows_.end() : rows_.find(v);
-    if (rows != rows_.end() && axes.has_value() &&
-        (axes.value()[1] == 2 || axes.value()[1] == -1) && axes.value()[0] == 0) {
-      return rows->second;
+    if (auto shape = MovedShape(call->args[0]); shape && shape->size() == 3 && axes.has_value()) {
+      const Ints& to = axes.value();
+      auto axis = [&](int d) { return to[d] < 0 ? to[d] + 3 : to[d]; };
+      if (axis(0) != 0 || axis(1) != 2 || axis(2) != 1) return std::nullopt;
+      Array<PrimExpr> dims = Dims({(*shape)[0], (*shape)[2], (*shape)[1]});
+      return Emit(MakeOp("reshape", {nhwc_.at(v), ShapeExpr(dims)}));
     }
     if (v == nullptr || !nhwc_.count(v) || !axes.has_value() || axes.value().size() != 4) {
       return std::nullopt;
@@ -414,13 +455,12 @@ class LayoutPlanner : public ExprMutator {
       identity = identity && composed[d] == d;
     }
     Expr x = nhwc_.at(v);
-    return identity ? x : MakeOp("permute_dims", {x}, {{"axes", composed}});
+    return identity ? x : Emit(MakeOp("permute_dims", {x}, {{"axes", composed}}));
   }
 
   Target target_;
   std::unordered_map<const VarNode*, Expr> nhwc_;
   std::unordered_map<const VarNode*, Expr> turned_;
-  std::unordered_map<const VarNode*, Expr> rows_;
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include "relax/transform/utils.h"
 
 #include <tvm/ffi/reflection/registry.h>
+#include <tvm/relax/analysis.h>
+#include <tvm/relax/op_row.h>
 
 #include <string>
 
@@ -35,6 +37,27 @@ Pass FunctionPassRegistration::Create(const FunctionPassSpec& spec) {
   return CreateFunctionPass(
       [run](Function f, IRModule m, PassContext ctx) { return run(f, m, ctx); }, spec.opt_level,
       name.substr(name.rfind('.') + 1));
+}
+
+Optional<Expr> CallPackedFallback(const Call& call) {
+  const auto* op = call->op.as<OpNode>();
+  if (op == nullptr) return std::nullopt;
+  Optional<String> symbol;
+  const OpRow* row = RowOfCall(call);
+  static const OpAttrTable* table = Op::GetAttrTable("FCallPacked");
+  if (row != nullptr && row->packed != nullptr) {
+    symbol = String(row->packed);
+  } else if (const ffi::Any* name = table->Find(op->index)) {
+    symbol = name->cast<String>();
+  }
+  if (!symbol.has_value()) return std::nullopt;
+  if (IsImpureCall(call)) {
+    return Call(call->ty, ExternFunc(symbol.value()), call->args, Attrs(), {call->ty});
+  }
+  Array<Expr> args{ExternFunc(symbol.value())};
+  for (const Expr& a : call->args) args.push_back(a);
+  static const Op& pure = *new Op(Op::Get("relax.call_pure_packed"));
+  return Call(call->ty, pure, args, Attrs(), {call->ty});
 }
 
 TVM_FFI_STATIC_INIT_BLOCK() {

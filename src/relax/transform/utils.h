@@ -29,6 +29,13 @@ class FunctionPassRegistration {
   FunctionPassSpec spec_;
 };
 
+/// The function with symbolic variables of its own: no two functions may share one.
+Function RenewSymbolicVars(const Function& func);
+
+/// Call of the packed function that carries an operator out at run time (`packed` of its row, or
+/// attribute FCallPacked); nullopt if it has none.
+Optional<Expr> CallPackedFallback(const Call& call);
+
 }  // namespace transform
 }  // namespace relax
 }  // namespace tvm

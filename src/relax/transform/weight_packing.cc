@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 #include "relax/transform/weight_packing.h"
 
+#include <tvm/kernels/winograd.h>
+
 #include "relax/ir/utils.h"
 #include "relax/op/call_like.h"
 #include "relax/op/common.h"
@@ -36,6 +38,22 @@ Expr WeightPacking::Pack(const Expr& weight, int64_t k, int64_t n, int64_t strid
   if (it != packed_.end()) return it->second;
   const auto* c = weight.as<ConstantNode>();
   Expr value = Constant(PackPanels(c->data, k, n, stride_k, stride_n, panel));
+  packed_.emplace(key, value);
+  return value;
+}
+
+Expr WeightPacking::PackWinograd(const Expr& weight, int64_t ic, int64_t oc, int64_t panel) {
+  constexpr int64_t kWinogradKey = -1;  // in the place of a stride
+  Key key{weight.get(), ic, oc, kWinogradKey, kWinogradKey, panel};
+  auto it = packed_.find(key);
+  if (it != packed_.end()) return it->second;
+  constexpr int64_t kPoints = kernels::kWinogradPoints * kernels::kWinogradPoints;
+  const ffi::Tensor& from = weight.as<ConstantNode>()->data;
+  ffi::Tensor to =
+      NewHostTensor({(oc + panel - 1) / panel, kPoints, ic, panel}, DataType(from.dtype()));
+  kernels::WinogradPack(reinterpret_cast<const float*>(TensorBytes(from)), ic, oc, panel,
+                        reinterpret_cast<float*>(TensorBytes(to)));
+  Expr value = Constant(to);
   packed_.emplace(key, value);
   return value;
 }
@@ -95,6 +113,7 @@ std::optional<kernels::KernelQuery> QueryOfConv2d(const Call& call) {
   q.strides = list(attrs->strides);
   q.padding = list(attrs->padding);
   q.dilation = list(attrs->dilation);
+  q.out = {Y('H'), Y('W')};
   q.constant_b = call->args[1].as<ConstantNode>() != nullptr;
   return q;
 }
@@ -102,15 +121,24 @@ std::optional<kernels::KernelQuery> QueryOfConv2d(const Call& call) {
 PackedWeight WeightPacking::PlanConv2d(const Call& call) {
   auto q = QueryOfConv2d(call);
   if (!q) return {};
-  auto plan = kernels::Query(*q, target_);
-  if (!plan) return {};
-  PackedWeight r = Annotate(*plan);
   const auto* attrs = AttrsOf<Conv2DAttrs>(call.get());
   const auto* w = call->args[1].as<ConstantNode>();
   bool rows = attrs->kernel_layout == "HWIO" && attrs->data_layout == "NHWC" &&
               attrs->out_layout == "NHWC" && q->groups == 1;
-  if (w == nullptr || !rows || plan->panel <= 0 || !w->data.IsContiguous()) return r;
+  bool packs = w != nullptr && rows && w->data.IsContiguous();
+  q->constant_b = packs;
+  auto plan = kernels::Query(*q, target_);
+  if (!plan) return {};
+  PackedWeight r = Annotate(*plan);
+  if (!packs || plan->panel <= 0) return r;
   r.original = call->args[1];
+  if (plan->weight_form == kernels::kWinograd) {
+    r.value = PackWinograd(call->args[1], q->k / 9, q->n, plan->panel);
+    r.anchor_attrs.Set(kernels::kPanel, plan->panel);
+    r.anchor_attrs.Set(kernels::kWinograd, int64_t{1});
+    r.key = "w" + std::to_string(plan->panel);
+    return r;
+  }
   r.value = Pack(call->args[1], q->k, q->n, q->n, 1, plan->panel);
   r.anchor_attrs.Set(kernels::kPanel, plan->panel);
   r.key = "c" + std::to_string(plan->panel);

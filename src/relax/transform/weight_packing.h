@@ -35,6 +35,8 @@ class WeightPacking {
   PackedWeight PlanConv2d(const Call& call);
   Expr Pack(const Expr& weight, int64_t k, int64_t n, int64_t stride_k, int64_t stride_n,
             int64_t panel);
+  /// A 3x3 weight in HWIO, transformed.
+  Expr PackWinograd(const Expr& weight, int64_t ic, int64_t oc, int64_t panel);
 
   Target target_;
   using Key = std::tuple<const ffi::Object*, int64_t, int64_t, int64_t, int64_t, int64_t>;

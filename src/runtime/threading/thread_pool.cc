@@ -4,11 +4,12 @@
 /// The process's pool of workers and the launches that share it.
 ///
 /// A launch lives on its caller's stack. The caller claims idle workers, posts the launch to
-/// each, runs task 0 itself and waits. Each participant starts with its own task id and then takes
-/// what ids are left. A caller that is done takes back the tasks of workers that have not begun, as
-/// a worker without a core must not hold it up; tasks that meet at a barrier have all begun by
-/// then. Callers of several threads share the workers and together keep at most as many threads
-/// busy as there may be; a caller that finds none idle runs alone.
+/// each, takes part itself and waits. Each participant owns a run of neighbouring task ids, so that
+/// a thread sees the same part of the data launch after launch; who is done early takes tasks from
+/// the end of the others' runs, also of workers that have not begun, as a worker without a core
+/// must not hold a launch up. Tasks that meet at a barrier have all begun by then. Callers of
+/// several threads share the workers and together keep at most as many threads busy as there may
+/// be; a caller that finds none idle runs alone.
 ///
 /// Above 500 lines: slots, launches and pool are one protocol.
 #include <pthread.h>
@@ -30,6 +31,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -82,12 +84,52 @@ class InTask {
   bool outer_;
 };
 
+/// The task ids that one participant has left, begin in the low half and end in the high one.
+class alignas(64) Share {
+ public:
+  Share(int begin, int end) : range_(Pack(begin, end)) {}
+
+  /// The first id left, for the owner; -1 if there is none.
+  int TakeFirst() {
+    uint64_t range = range_.load(std::memory_order_relaxed);
+    while (Begin(range) < End(range)) {
+      if (range_.compare_exchange_weak(range, Pack(Begin(range) + 1, End(range)),
+                                       std::memory_order_relaxed)) {
+        return Begin(range);
+      }
+    }
+    return -1;
+  }
+
+  /// The last id left, for the others.
+  int TakeLast() {
+    uint64_t range = range_.load(std::memory_order_relaxed);
+    while (Begin(range) < End(range)) {
+      if (range_.compare_exchange_weak(range, Pack(Begin(range), End(range) - 1),
+                                       std::memory_order_relaxed)) {
+        return End(range) - 1;
+      }
+    }
+    return -1;
+  }
+
+ private:
+  static uint64_t Pack(int begin, int end) {
+    return static_cast<uint64_t>(static_cast<uint32_t>(end)) << 32 | static_cast<uint32_t>(begin);
+  }
+  static int Begin(uint64_t range) { return static_cast<int>(range & 0xffffffffu); }
+  static int End(uint64_t range) { return static_cast<int>(range >> 32); }
+
+  std::atomic<uint64_t> range_;
+};
+
 struct Launch {
   FTVMParallelLambda lambda;
   void* cdata;
   int participants;
   TVMParallelGroupEnv env;
-  std::atomic<int> next_task;
+  /// One a participant; the caller's is the first if it takes part.
+  Share* shares;
   /// Participants, the caller excluded, that still run.
   std::atomic<int> pending;
   std::atomic<uint64_t> barrier_arrivals{0};
@@ -102,10 +144,14 @@ struct Launch {
     if (__builtin_expect(rc != 0, 0)) RecordFailure(task, rc);
   }
 
-  void RunFrom(int first) {
-    for (int task = first; task < env.num_task;
-         task = next_task.fetch_add(1, std::memory_order_relaxed)) {
+  /// The tasks of one participant, then what the others have left.
+  void RunShare(int self) {
+    for (int task = shares[self].TakeFirst(); task >= 0; task = shares[self].TakeFirst()) {
       RunTask(task);
+    }
+    for (int i = 1; i < participants; ++i) {
+      Share& other = shares[(self + i) % participants];
+      for (int task = other.TakeLast(); task >= 0; task = other.TakeLast()) RunTask(task);
     }
   }
 
@@ -203,15 +249,20 @@ class ThreadPool {
     launch.participants = num_claimed + first;
     launch.env.sync_handle = &launch;
     launch.env.num_task = num_task == 0 ? launch.participants : num_task;
-    launch.next_task.store(launch.participants, std::memory_order_relaxed);
+    alignas(64) char storage[sizeof(Share) * (kMaxWorkers + 1)];
+    launch.shares = reinterpret_cast<Share*>(storage);
+    for (int i = 0; i < launch.participants; ++i) {
+      auto bound = [&](int64_t p) {
+        return static_cast<int>(p * launch.env.num_task / launch.participants);
+      };
+      new (&launch.shares[i]) Share(bound(i), bound(i + 1));
+    }
     launch.pending.store(num_claimed, std::memory_order_relaxed);
     for (int i = 0; i < num_claimed; ++i) Post(claimed[i], &launch, i + first);
     if (first != 0) {
       InTask guard;
-      launch.RunFrom(0);
-      for (int i = num_claimed - 1; i >= 0; --i) {
-        if (TakeBack(claimed[i], &launch)) launch.RunTask(i + first);
-      }
+      launch.RunShare(0);
+      for (int i = num_claimed - 1; i >= 0; --i) TakeBack(claimed[i], &launch);
     }
     Backoff backoff;
     while (launch.pending.load(std::memory_order_acquire) != 0) backoff.Pause();
@@ -226,7 +277,7 @@ class ThreadPool {
     std::atomic<bool> claimed{false};
     /// What the worker is to do; it takes this back to null, or the caller does.
     std::atomic<Launch*> post{nullptr};
-    int task = 0;
+    int participant = 0;
     /// Counts posts, for a sleeping worker to wait on.
     std::atomic<uint32_t> epoch{0};
     std::atomic<bool> sleeping{false};
@@ -291,9 +342,8 @@ class ThreadPool {
     launch.participants = 1;
     launch.env.sync_handle = &launch;
     launch.env.num_task = num_task == 0 ? 1 : num_task;
-    launch.next_task.store(1, std::memory_order_relaxed);
     InTask guard;
-    launch.RunFrom(0);
+    for (int task = 0; task < launch.env.num_task; ++task) launch.RunTask(task);
     return launch.Finish();
   }
 
@@ -337,34 +387,33 @@ class ThreadPool {
     }
   }
 
-  static void Post(Slot* slot, Launch* launch, int task) {
-    slot->task = task;
+  static void Post(Slot* slot, Launch* launch, int participant) {
+    slot->participant = participant;
     slot->post.store(launch, std::memory_order_release);
     slot->epoch.fetch_add(1, std::memory_order_seq_cst);
     if (slot->sleeping.load(std::memory_order_seq_cst)) slot->epoch.notify_one();
   }
 
-  /// True if the worker had not begun: its task is the caller's again, and the worker idle.
-  bool TakeBack(Slot* slot, Launch* launch) {
+  /// Makes a worker that has not begun idle again; its tasks are done by now.
+  void TakeBack(Slot* slot, Launch* launch) {
     Launch* expected = launch;
     if (slot->post.load(std::memory_order_relaxed) != launch ||
         !slot->post.compare_exchange_strong(expected, nullptr, std::memory_order_acquire,
                                             std::memory_order_relaxed)) {
-      return false;
+      return;
     }
     launch->pending.fetch_sub(1, std::memory_order_relaxed);
     busy_.fetch_sub(1, std::memory_order_relaxed);
     slot->claimed.store(false, std::memory_order_release);
-    return true;
   }
 
-  /// Waits for a post and takes it, with the task it names.
-  Launch* Take(Slot* slot, int* task) {
+  /// Waits for a post and takes it, with the participant it is for.
+  Launch* Take(Slot* slot, int* participant) {
     for (int i = 0;; ++i) {
       if (slot->post.load(std::memory_order_relaxed) != nullptr) {
         // The caller may take it back at any time; once it is ours, the slot is.
         if (Launch* launch = slot->post.exchange(nullptr, std::memory_order_acquire)) {
-          *task = slot->task;
+          *participant = slot->participant;
           return launch;
         }
         i = 0;
@@ -384,10 +433,10 @@ class ThreadPool {
   void Work(Slot* slot) {
     InTask guard;
     for (;;) {
-      int task = 0;
-      Launch* launch = Take(slot, &task);
+      int participant = 0;
+      Launch* launch = Take(slot, &participant);
       if (launch == &stop_mark_) return;
-      launch->RunFrom(task);
+      launch->RunShare(participant);
       // Idle again before the caller can go on, so that its next launch finds this worker.
       busy_.fetch_sub(1, std::memory_order_relaxed);
       slot->claimed.store(false, std::memory_order_release);

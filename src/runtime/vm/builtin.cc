@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/memory/view_tensor.h"
 #include "runtime/vm/vm_impl.h"
 
 namespace tvm {
@@ -50,6 +51,10 @@ void AllocStorageBuiltin(ffi::PackedArgs args, ffi::Any* rv) {
 
 void AllocTensorBuiltin(ffi::PackedArgs args, ffi::Any* rv) {
   NeedArgs(args, 4, "vm.builtin.alloc_tensor");
+  if (args.size() == 4) {
+    *rv = builtin::AllocTensor(reinterpret_cast<const TVMFFIAny*>(args.data()));
+    return;
+  }
   auto storage = args[0].cast<memory::Storage>();
   TVM_REQUIRE(storage.defined(), TypeError) << "alloc_tensor expects a Storage, got None";
   auto offset = args[1].cast<int64_t>();
@@ -96,26 +101,21 @@ void InvokeClosure(ffi::PackedArgs args, ffi::Any* rv) {
                                                               args.Slice(2), rv);
 }
 
-/// True if a boolean, an integer or a one-element tensor is not zero.
-bool ReadIfCond(ffi::AnyView cond) {
-  if (auto v = cond.try_cast<bool>()) return *v;
-  Tensor tensor(cond.cast<ffi::Tensor>());
-  if (tensor->device.device_type != kDLCPU) tensor = tensor.CopyTo(Device{kDLCPU, 0});
-  const DLTensor* t = tensor.GetDLTensorPtr();
-  TVM_REQUIRE(ffi::GetDataSize(*t) * 8 == static_cast<size_t>((t->dtype.bits + 7) / 8 * 8) &&
-                  t->dtype.lanes == 1,
-              ValueError)
-      << "an if condition needs one element, got a tensor of rank " << t->ndim << " and type "
-      << runtime::DataType(t->dtype);
-  const char* data = static_cast<const char*>(t->data) + t->byte_offset;
-  TVM_REQUIRE(t->dtype.code == kDLInt || t->dtype.code == kDLUInt || t->dtype.code == kDLBool,
-              ValueError)
-      << "an if condition needs a boolean or an integer, got " << runtime::DataType(t->dtype);
-  size_t nbytes = static_cast<size_t>((t->dtype.bits + 7) / 8);
-  for (size_t i = 0; i < nbytes; ++i) {
-    if (data[i] != 0) return true;
+/// The same elements in another shape. Views of host memory are recycled.
+ffi::Tensor Reshape(const ffi::Tensor& t, const ffi::Shape& shape) {
+  const DLTensor* d = t.GetDLTensorPtr();
+  int64_t count = 1;
+  bool fits = d->device.device_type == kDLCPU && ffi::IsContiguous(*d);
+  for (int64_t extent : shape)
+    fits &= extent >= 0 && !__builtin_mul_overflow(count, extent, &count);
+  if (fits && count == t.numel()) {
+    return memory::MakeViewTensor(
+        ffi::GetObjectPtr<ffi::Object>(
+            const_cast<ffi::TensorObj*>(static_cast<const ffi::TensorObj*>(t.get()))),
+        d->data, d->byte_offset, static_cast<int>(shape.size()), shape.data(), d->dtype, d->device);
   }
-  return false;
+  // Other devices, and what does not fit and gets its error there.
+  return Tensor(t).CreateView(shape, d->dtype);
 }
 
 ffi::Tensor ToDevice(ffi::PackedArgs args) {
@@ -172,6 +172,27 @@ void TupleResetItem(const ffi::ArrayObj* tuple, int64_t index) {
 
 namespace builtin {
 
+bool ReadIfCond(ffi::AnyView cond) {
+  if (auto v = cond.try_cast<bool>()) return *v;
+  Tensor tensor(cond.cast<ffi::Tensor>());
+  if (tensor->device.device_type != kDLCPU) tensor = tensor.CopyTo(Device{kDLCPU, 0});
+  const DLTensor* t = tensor.GetDLTensorPtr();
+  TVM_REQUIRE(ffi::GetDataSize(*t) * 8 == static_cast<size_t>((t->dtype.bits + 7) / 8 * 8) &&
+                  t->dtype.lanes == 1,
+              ValueError)
+      << "an if condition needs one element, got a tensor of rank " << t->ndim << " and type "
+      << runtime::DataType(t->dtype);
+  const char* data = static_cast<const char*>(t->data) + t->byte_offset;
+  TVM_REQUIRE(t->dtype.code == kDLInt || t->dtype.code == kDLUInt || t->dtype.code == kDLBool,
+              ValueError)
+      << "an if condition needs a boolean or an integer, got " << runtime::DataType(t->dtype);
+  size_t nbytes = static_cast<size_t>((t->dtype.bits + 7) / 8);
+  for (size_t i = 0; i < nbytes; ++i) {
+    if (data[i] != 0) return true;
+  }
+  return false;
+}
+
 size_t StorageBytes(ffi::AnyView shape_view, DLDataType dtype) {
   auto shape = shape_view.cast<ffi::Shape>();
   int64_t n = 1;
@@ -202,12 +223,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("vm.builtin.tuple_reset_item", TupleResetItem)
       .def("vm.builtin.copy", [](ffi::AnyView value) { return ffi::Any(value); })
       .def("vm.builtin.null_value", []() -> ffi::Any { return nullptr; })
-      .def("vm.builtin.reshape",
-           [](ffi::Tensor t, ffi::Shape shape) -> ffi::Tensor {
-             DLDataType dtype = t.dtype();
-             return Tensor(std::move(t)).CreateView(std::move(shape), dtype);
-           })
-      .def("vm.builtin.read_if_cond", ReadIfCond)
+      .def("vm.builtin.reshape", Reshape)
+      .def("vm.builtin.read_if_cond", builtin::ReadIfCond)
       .def_packed("vm.builtin.to_device",
                   [](ffi::PackedArgs args, ffi::Any* rv) { *rv = ToDevice(args); })
       .def("vm.builtin.ensure_zero_offset", EnsureZeroOffset)

@@ -86,11 +86,10 @@ void MatchShape(ffi::PackedArgs args, ffi::Any* rv) {
                                               "and a rank";
   const int64_t* dims = nullptr;
   int64_t ndim = 0;
-  ffi::Shape shape;
   if (args[0].type_index() == ffi::TypeIndex::kTVMFFIShape) {
-    shape = args[0].cast<ffi::Shape>();
-    dims = shape.data();
-    ndim = static_cast<int64_t>(shape.size());
+    const TVMFFIShapeCell* shape = TVMFFIShapeGetCellPtr(args[0].CopyToTVMFFIAny().v_obj);
+    dims = shape->data;
+    ndim = static_cast<int64_t>(shape->size);
   } else {
     const DLTensor* t = args[0].cast<DLTensor*>();
     dims = t->shape;

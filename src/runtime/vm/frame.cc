@@ -26,6 +26,11 @@ void DropUnusedElements(TupleSite* site) {
   }
 }
 
+NativeSite* AsSite(const ffi::Any& reg) {
+  if (reg.type_index() != NativeSite::RuntimeTypeIndex()) return nullptr;
+  return ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<NativeSite>(ViewOf(reg).v_obj);
+}
+
 }  // namespace
 
 VMFunc::~VMFunc() {
@@ -57,11 +62,19 @@ Frame* VMFunc::Acquire() {
   }
   if (frame == nullptr) return NewFrame();
   for (TupleSite& site : frame->tuples) DropUnusedElements(&site);
+  if (info->kind == VMFuncInfo::FuncKind::kVMTIRFunc) {
+    for (const ffi::Any& reg : frame->regs) {
+      if (NativeSite* site = AsSite(reg)) DropUnusedElements(&site->tuples);
+    }
+  }
   return frame;
 }
 
 void VMFunc::Release(Frame* frame) {
-  for (ffi::Any& reg : frame->regs) reg.reset();
+  const bool native = info->kind == VMFuncInfo::FuncKind::kVMTIRFunc;
+  for (ffi::Any& reg : frame->regs) {
+    if (!native || AsSite(reg) == nullptr) reg.reset();
+  }
   frame->caller = nullptr;
   Frame* expected = nullptr;
   if (hot_[ThreadIndex() % kNumHot].compare_exchange_strong(

@@ -90,6 +90,17 @@ struct TupleSite {
   int victim = 0;
 };
 
+/// What a call site of native code made. It stays in a register of its own between calls.
+class NativeSite : public ffi::Object {
+ public:
+  StorageSite storages;
+  TupleSite tuples;
+  ffi::Any value;
+
+  static constexpr bool _type_mutable = true;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("relax.vm.NativeSite", NativeSite, ffi::Object);
+};
+
 struct Frame {
   VMFunc* func = nullptr;
   Frame* caller = nullptr;

@@ -11,7 +11,6 @@
 #include <chrono>
 #include <utility>
 
-#include "runtime/memory/view_tensor.h"
 #include "runtime/vm/vm_impl.h"
 
 namespace tvm {
@@ -62,35 +61,6 @@ class FrameStack {
   int depth = 1;
 };
 
-bool UniqueStorage(const ffi::ObjectPtr<StorageObj>& storage) {
-  if (storage.use_count() != 1) return false;
-  // Orders our writes after the last use by the thread that let go of it.
-  std::atomic_thread_fence(std::memory_order_acquire);
-  return true;
-}
-
-bool SameShape(const ffi::Any& memo, const int64_t* dims, int64_t ndim) {
-  if (memo.type_index() != ffi::TypeIndex::kTVMFFIShape) return false;
-  const TVMFFIShapeCell* cell = TVMFFIShapeGetCellPtr(ViewOf(memo).v_obj);
-  return static_cast<int64_t>(cell->size) == ndim &&
-         (ndim == 0 || std::memcmp(cell->data, dims, sizeof(int64_t) * cell->size) == 0);
-}
-
-/// Dimensions on the stack unless there are many.
-class DimsBuffer {
- public:
-  explicit DimsBuffer(int64_t n) {
-    if (n > kInline) heap_.resize(static_cast<size_t>(n));
-    data = n > kInline ? heap_.data() : inline_;
-  }
-  int64_t* data;
-
- private:
-  static constexpr int64_t kInline = 16;
-  int64_t inline_[kInline];
-  std::vector<int64_t> heap_;
-};
-
 int64_t ConditionOf(const ffi::Any& value) {
   TVMFFIAny raw = ViewOf(value);
   if (raw.type_index == ffi::TypeIndex::kTVMFFIInt ||
@@ -110,119 +80,15 @@ std::string TensorText(const TVMFFIAny& raw) {
 
 }  // namespace
 
-// ---- steps of builtins -----------------------------------------------------------------------
-
-ffi::Any VirtualMachineImpl::AllocStorage(Frame* frame, const Op& op, const TVMFFIAny* args) {
-  auto view = [args](int i) { return ffi::AnyView::CopyFromTVMFFIAny(args[i]); };
-  auto dtype = view(3).cast<DLDataType>();
-  auto dev_index = view(2).cast<int64_t>();
-  if (dev_index == -1) dev_index = static_cast<int64_t>(devices.size()) - 1;
-  TVM_REQUIRE(dev_index >= 0 && dev_index < static_cast<int64_t>(devices.size()), ValueError)
-      << "alloc_storage asks for device " << dev_index << ", but the machine has " << devices.size()
-      << " devices";
-  auto index = static_cast<size_t>(dev_index);
-  Allocator* alloc = allocators[index];
-  bool scoped = false;
-  if (op.num_args > 4 && args[4].type_index != ffi::TypeIndex::kTVMFFINone) {
-    auto scope = view(4).cast<ffi::String>();
-    scoped = !scope.empty() && scope != "global";
-    if (scoped) {
-      return memory::Storage(alloc->Alloc(devices[index], view(1).cast<ffi::Shape>(), dtype,
-                                          std::string(scope.data(), scope.size())),
-                             alloc);
-    }
-  }
-  size_t size = builtin::StorageBytes(view(1), dtype);
-  auto make = [&] {
-    return memory::Storage(alloc->Alloc(devices[index], size, kAllocAlignment, dtype), alloc);
-  };
-  if (!reuse_ || alloc->type() == memory::kNaive) return make();
-  StorageSite& site = frame->storages[static_cast<size_t>(op.memo)];
-  int empty = -1;
-  for (int i = 0; i < 2; ++i) {
-    StorageSite::Entry& e = site.entries[i];
-    if (e.storage == nullptr) {
-      empty = empty < 0 ? i : empty;
-    } else if (UniqueStorage(e.storage)) {
-      if (e.size == size && e.storage->allocator == alloc) return e.storage;
-      // Nobody uses it and it does not fit: the shapes have changed.
-      e.storage.reset();
-      empty = empty < 0 ? i : empty;
-    }
-  }
-  int slot = empty >= 0 ? empty : (site.victim ^= 1);
-  memory::Storage fresh = make();
-  site.entries[slot].storage = ffi::GetObjectPtr<StorageObj>(fresh.get());
-  site.entries[slot].size = size;
-  return fresh;
-}
-
-namespace {
-
-/// alloc_tensor(storage, offset, shape, dtype)
-ffi::Any AllocTensor(const TVMFFIAny* args) {
-  auto view = [args](int i) { return ffi::AnyView::CopyFromTVMFFIAny(args[i]); };
-  TVM_REQUIRE(args[0].type_index == StorageObj::RuntimeTypeIndex(), TypeError)
-      << "alloc_tensor expects a Storage, got " << view(0).GetTypeKey();
-  auto* storage = ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<StorageObj>(args[0].v_obj);
-  bool plain = args[1].type_index == ffi::TypeIndex::kTVMFFIInt &&
-               args[2].type_index == ffi::TypeIndex::kTVMFFIShape &&
-               args[3].type_index == ffi::TypeIndex::kTVMFFIDataType;
-  if (plain && storage->buffer.device.device_type == kDLCPU) {
-    const TVMFFIShapeCell* shape = TVMFFIShapeGetCellPtr(args[2].v_obj);
-    DLDataType dtype = args[3].v_dtype;
-    int64_t bits = static_cast<int64_t>(dtype.bits) * dtype.lanes;
-    bool fits = args[1].v_int64 >= 0;
-    for (size_t i = 0; i < shape->size; ++i) {
-      fits &= shape->data[i] >= 0 && !__builtin_mul_overflow(bits, shape->data[i], &bits);
-    }
-    int64_t end = 0;
-    fits = fits && !__builtin_add_overflow(bits / 8 + (bits % 8 != 0), args[1].v_int64, &end) &&
-           static_cast<uint64_t>(end) <= storage->buffer.size;
-    if (fits) {
-      return static_cast<ffi::Tensor>(memory::MakeViewTensor(
-          ffi::GetObjectPtr<ffi::Object>(storage),
-          static_cast<char*>(storage->buffer.data) + args[1].v_int64, 0,
-          static_cast<int>(shape->size), shape->data, dtype, storage->buffer.device));
-    }
-  }
-  // Other devices, and what does not fit and gets its error there.
-  return static_cast<ffi::Tensor>(storage->AllocTensor(
-      view(1).cast<int64_t>(), view(2).cast<ffi::Shape>(), view(3).cast<DLDataType>()));
-}
-
-}  // namespace
-
-ffi::Any VirtualMachineImpl::MakeTuple(Frame* frame, const Op& op, const TVMFFIAny* args) {
-  TupleSite& site = frame->tuples[static_cast<size_t>(op.memo)];
-  auto n = static_cast<int64_t>(op.num_args);
-  int slot = -1;
-  for (int i = 0; i < 2 && slot < 0; ++i) {
-    if (site.entries[i] != nullptr && site.entries[i].unique()) slot = i;
-  }
-  if (slot >= 0) {
-    ffi::ArrayObj* tuple = site.entries[slot].get();
-    for (int64_t i = 0; i < n; ++i) {
-      tuple->SetItem(i, ffi::Any(ffi::AnyView::CopyFromTVMFFIAny(args[i])));
-    }
-    return ffi::Any(ffi::GetRef<ffi::Array<ffi::Any>>(tuple));
-  }
-  ffi::Array<ffi::Any> fresh;
-  fresh.reserve(n);
-  for (int64_t i = 0; i < n; ++i) {
-    fresh.push_back(ffi::Any(ffi::AnyView::CopyFromTVMFFIAny(args[i])));
-  }
-  if (reuse_) {
-    slot = site.entries[0] == nullptr ? 0 : site.entries[1] == nullptr ? 1 : (site.victim ^= 1);
-    site.entries[slot] =
-        ffi::GetObjectPtr<ffi::ArrayObj>(const_cast<ffi::ArrayObj*>(fresh.GetArrayObj()));
-  }
-  return fresh;
-}
+// ---- steps ---------------------------------------------------------------------------------
 
 void VirtualMachineImpl::RunStep(Frame* frame, const Op& op, const TVMFFIAny* args,
                                  ffi::Any* result) {
   auto view = [args](int i) { return ffi::AnyView::CopyFromTVMFFIAny(args[i]); };
+  auto rest = [&](int begin) {
+    return ffi::PackedArgs(reinterpret_cast<const ffi::AnyView*>(args) + begin,
+                           op.num_args - begin);
+  };
   switch (op.step) {
     case Step::kCall: {
       TVMFFIAny ret{};
@@ -232,47 +98,24 @@ void VirtualMachineImpl::RunStep(Frame* frame, const Op& op, const TVMFFIAny* ar
       return;
     }
     case Step::kAllocStorage:
-      *result = AllocStorage(frame, op, args);
+      *result = AllocStorage(&frame->storages[static_cast<size_t>(op.memo)], rest(1));
       return;
     case Step::kAllocTensor:
-      *result = AllocTensor(args);
+      *result = builtin::AllocTensor(args);
       return;
-    case Step::kAllocShapeHeap: {
-      ffi::Any& memo = frame->heaps[static_cast<size_t>(op.memo)];
-      auto n = view(1).cast<int64_t>();
-      if (memo.type_index() == ffi::TypeIndex::kTVMFFITensor) {
-        const DLTensor* heap = TVMFFITensorGetDLTensorPtr(ViewOf(memo).v_obj);
-        auto* object = static_cast<TVMFFIObject*>(ViewOf(memo).v_obj);
-        if (heap->shape[0] == n && (object->combined_ref_count & 0xFFFFFFFFu) == 1) {
-          *result = memo;
-          return;
-        }
-      }
-      memo = static_cast<ffi::Tensor>(
-          Tensor::Empty(ffi::Shape{n}, DLDataType{kDLInt, 64, 1}, devices.back()));
-      *result = memo;
+    case Step::kAllocShapeHeap:
+      *result =
+          AllocShapeHeap(&frame->heaps[static_cast<size_t>(op.memo)], view(1).cast<int64_t>());
       return;
-    }
     case Step::kMakeTuple:
-      *result = MakeTuple(frame, op, args);
+      *result = MakeTuple(&frame->tuples[static_cast<size_t>(op.memo)], rest(0));
       return;
-    case Step::kMakeShape: {
-      ffi::PackedArgs packed(reinterpret_cast<const ffi::AnyView*>(args), op.num_args);
-      int64_t ndim = builtin::MakeShapeRank(packed);
-      DimsBuffer dims(ndim);
-      builtin::MakeShapeDims(packed, dims.data);
-      ffi::Any& memo = frame->shapes[static_cast<size_t>(op.memo)];
-      if (!SameShape(memo, dims.data, ndim)) memo = ffi::Shape(dims.data, dims.data + ndim);
-      *result = memo;
+    case Step::kMakeShape:
+      *result = MakeShape(&frame->shapes[static_cast<size_t>(op.memo)], rest(0));
       return;
-    }
-    case Step::kShapeOf: {
-      const DLTensor* t = view(0).cast<DLTensor*>();
-      ffi::Any& memo = frame->shapes[static_cast<size_t>(op.memo)];
-      if (!SameShape(memo, t->shape, t->ndim)) memo = ffi::Shape(t->shape, t->shape + t->ndim);
-      *result = memo;
+    case Step::kShapeOf:
+      *result = ShapeOf(&frame->shapes[static_cast<size_t>(op.memo)], view(0));
       return;
-    }
     case Step::kCopy:
       *result = view(0);
       return;
@@ -439,9 +282,16 @@ void VirtualMachineImpl::RunNative(VMFunc* func, Frame* frame, ffi::Any* rv) {
     ~Guard() { func->Release(frame); }
   } guard{func, frame};
   // Each list is an array of TVMFFIAny, which the generated code indexes.
-  func->native(static_cast<void*>(static_cast<VirtualMachine*>(this)),
-               static_cast<void*>(frame->regs.data()), static_cast<void*>(constants_.data()),
-               static_cast<void*>(func_values_.data()));
+  try {
+    func->native(static_cast<void*>(static_cast<VirtualMachine*>(this)),
+                 static_cast<void*>(frame->regs.data()), static_cast<void*>(constants_.data()),
+                 static_cast<void*>(func_values_.data()));
+  } catch (ffi::Error& error) {
+    std::string line = "  File \"<vm>\", in " + func->info->name + " (compiled)\n";
+    TVMFFIByteArray text{line.data(), line.size()};
+    error.UpdateBacktrace(&text, kTVMFFIBacktraceUpdateModeAppend);
+    throw;
+  }
   *rv = std::move(frame->regs[static_cast<size_t>(func->num_args)]);
 }
 

@@ -57,6 +57,14 @@ class VirtualMachineImpl final : public VirtualMachine {
   void InvokeStateful(const std::string& func_name);
   ffi::Any GetOutput(const std::string& func_name, ffi::PackedArgs path);
   int64_t GetOutputArity(const std::string& func_name, ffi::PackedArgs path);
+
+  // ---- builtins that keep what they made at a call site (sites.cc) ----
+  /// Arguments (shape, device index, dtype, [scope]) of alloc_storage.
+  ffi::Any AllocStorage(StorageSite* site, ffi::PackedArgs args);
+  ffi::Any MakeTuple(TupleSite* site, ffi::PackedArgs args);
+  ffi::Any AllocShapeHeap(ffi::Any* memo, int64_t size);
+  static ffi::Any MakeShape(ffi::Any* memo, ffi::PackedArgs args);
+  static ffi::Any ShapeOf(ffi::Any* memo, ffi::AnyView tensor);
   /// The function of that name; raises ValueError `Unknown function: F`.
   VMFunc* Lookup(const std::string& func_name);
 
@@ -82,8 +90,6 @@ class VirtualMachineImpl final : public VirtualMachine {
                    std::vector<SiteTime>* times);
   /// True if the instrument asks to skip the call.
   bool CallInstrument(const Op& op, const TVMFFIAny* args, bool before, const ffi::Any& result);
-  ffi::Any AllocStorage(Frame* frame, const Op& op, const TVMFFIAny* args);
-  ffi::Any MakeTuple(Frame* frame, const Op& op, const TVMFFIAny* args);
 
   ffi::ObjectPtr<VMExecutable> exec_;
   std::vector<ffi::Any> constants_;
@@ -105,6 +111,10 @@ namespace builtin {
 void MakeShapeDims(ffi::PackedArgs args, int64_t* out);
 int64_t MakeShapeRank(ffi::PackedArgs args);
 size_t StorageBytes(ffi::AnyView shape, DLDataType dtype);
+/// True if a boolean, an integer or a one-element tensor is not zero.
+bool ReadIfCond(ffi::AnyView cond);
+/// alloc_tensor(storage, offset, shape, dtype)
+ffi::Any AllocTensor(const TVMFFIAny* args);
 }  // namespace builtin
 
 }  // namespace vm

@@ -41,6 +41,7 @@ constexpr BuiltinRow kBuiltins[] = {
     {"isnullptr", kPure, 1, "Whether a pointer is null."},
     {"ptr_byte_offset", kPure, -1, "(pointer, bytes, dtype): pointer moved by bytes."},
     {"handle_add_byte_offset", kPure, 2, "(pointer, bytes): pointer moved by bytes."},
+    {"type_annotation", kPure, 0, "Carries a type and nothing else."},
     {"tvm_access_ptr", kSpecial, 5, "(type, pointer, offset, extent, rw mask): checked pointer."},
     {"prefetch", kOpaque, 4, "(address, rw, locality, cache kind): hint to load a line."},
     {"atomic_add", kOpaque, 2, "(address, value): adds atomically, gives the old value."},
@@ -75,7 +76,8 @@ constexpr BuiltinRow kBuiltins[] = {
     {"TVMBackendFreeWorkspace", kOpaque, 3, "(device type, id, pointer)."},
     {"anylist_getitem", kRead, 2, "(list, index): element of a list of any values."},
     {"anylist_resetitem", kOpaque, 2, "(list, index): clears an element."},
-    {"anylist_setitem_call_packed", kOpaque, -1, "(list, index, name, args...)."},
+    {"anylist_move", kOpaque, 4, "(list, index, any values, slot): moves a value into a list."},
+    {"anylist_setitem_call_packed", kOpaque, -1, "(list, index, name or function, args...)."},
     {"anylist_setitem_call_cpacked", kOpaque, -1, "(list, index, symbol, args...)."},
     // Foreign calls.
     {"call_extern", kOpaque, -1, "(symbol, args...): calls a C function."},

@@ -9,6 +9,9 @@
 ///                                         B = decl_buffer((n,), data=p)
 ///                                         ...
 ///                                         TVMBackendFreeWorkspace(1, 0, p)
+///
+/// A list of any values is an array of TVMFFIAny. What a call puts into one is moved there from the
+/// stack of arguments by anylist_move, which lets go of the element that was there.
 #include <tvm/ffi/c_api.h>
 #include <tvm/target/target.h>
 #include <tvm/tirx/builtin.h>
@@ -214,6 +217,15 @@ class BuiltinLowerer final : public StmtExprMutator {
     if (op->op.same_as(builtin::tvm_call_trace_packed())) {
       return PackedCall(op, builtin::tvm_call_trace_packed_lowered(), 1, 0);
     }
+    if (op->op.same_as(builtin::anylist_setitem_call_packed())) {
+      return CallIntoList(op, builtin::tvm_call_packed_lowered(), 0);
+    }
+    if (op->op.same_as(builtin::anylist_setitem_call_cpacked())) {
+      return CallIntoList(op, builtin::tvm_call_cpacked_lowered(), 1);
+    }
+    if (op->op.same_as(builtin::anylist_getitem())) {
+      return ListItem(op, HandleType(), builtin::kTVMFFIAnyUnionValue);
+    }
     if (op->op.same_as(builtin::tvm_stack_make_shape())) return MakeShape(op);
     if (op->op.same_as(builtin::tvm_stack_make_array())) return MakeArray(op);
     if (op->op.same_as(builtin::tvm_context_id())) return IntImm::Int32(0);
@@ -232,10 +244,15 @@ class BuiltinLowerer final : public StmtExprMutator {
     frame_.used_args = begin + static_cast<int64_t>(count) + 1;
     frame_.max_args = std::max(frame_.max_args, frame_.used_args);
     std::vector<Expr> values;
-    for (size_t i = 0; i < count; ++i) values.push_back(VisitExpr(op->args[first + i]));
+    for (size_t i = 0; i < count; ++i) {
+      const Expr& arg = op->args[first + i];
+      values.push_back(AsListItem(arg) != nullptr ? arg : VisitExpr(arg));
+    }
     for (size_t i = 0; i < count; ++i) SetArg(begin + static_cast<int64_t>(i), values[i]);
     int64_t end = begin + static_cast<int64_t>(count);
-    ffi::Array<Expr> args{op->args[0], frame_.args, IntImm::Int32(begin), IntImm::Int32(end)};
+    // By name, or the handle of a function.
+    Expr callee = op->args[0].as<StringImmNode>() ? op->args[0] : VisitExpr(op->args[0]);
+    ffi::Array<Expr> args{callee, frame_.args, IntImm::Int32(begin), IntImm::Int32(end)};
     for (size_t i = 0; i < trailing; ++i) args.push_back(op->args[first + count + i]);
     if (lowered.same_as(builtin::tvm_call_trace_packed_lowered())) {
       TVM_FFI_CHECK(count > 0, ValueError) << "LowerTVMBuiltin: a traced call needs a value";
@@ -244,8 +261,54 @@ class BuiltinLowerer final : public StmtExprMutator {
     return Call(op->ty, lowered, args, op->attrs, op->ty_args, op->span);
   }
 
+  // ---- lists of any values ----
+
+  static int ListIndex(const CallNode* op) {
+    const int64_t* index = op->args.size() > 1 ? as_const_int(op->args[1]) : nullptr;
+    TVM_FFI_CHECK(index != nullptr && *index >= 0 && *index <= INT32_MAX, ValueError)
+        << "LowerTVMBuiltin: the index of " << op->op.as<OpNode>()->name
+        << " must be a constant that is not negative";
+    return static_cast<int>(*index);
+  }
+
+  Expr ListItem(const CallNode* op, Type type, builtin::TVMStructFieldKind field) {
+    return StructGet(std::move(type), VisitExpr(op->args[0]), ListIndex(op), field);
+  }
+
+  /// (list, index, callee, args...): calls, and moves the result into the list.
+  Expr CallIntoList(const CallNode* op, const Op& lowered, size_t trailing) {
+    TVM_FFI_CHECK(op->args.size() >= 3, ValueError)
+        << "LowerTVMBuiltin: " << op->op.as<OpNode>()->name << " lacks arguments";
+    const int index = ListIndex(op);
+    ffi::Array<Expr> args(op->args.begin() + 2, op->args.end());
+    // Typed as a pointer, the lowered call leaves an object it returns alone.
+    Call call(HandleType(), op->op, args);
+    Expr result = PackedCall(call.get(), lowered, 1, trailing);
+    Push(result);
+    PrimExpr end(result.as<CallNode>()->args[3]);
+    static const Op& move = *new Op(Op::Get("tirx.anylist_move"));
+    return Call(DataType::Int(32), move,
+                {VisitExpr(op->args[0]), IntImm::Int32(index), frame_.args, end});
+  }
+
+  static const CallNode* AsListItem(const Expr& value) {
+    const auto* call = value.as<CallNode>();
+    return call != nullptr && call->op.same_as(builtin::anylist_getitem()) ? call : nullptr;
+  }
+
+  /// The argument is the element as it is, whatever its type.
+  void SetArgFromList(int slot, const CallNode* item) {
+    auto copy = [&](builtin::TVMStructFieldKind field, DataType dtype) {
+      Push(StructSet(frame_.args, slot, field, ListItem(item, PrimType(dtype), field)));
+    };
+    copy(builtin::kTVMFFIAnyTypeIndex, DataType::Int(32));
+    copy(builtin::kTVMFFIAnyZeroPadding, DataType::Int(32));  // the length of a small string
+    copy(builtin::kTVMFFIAnyUnionValue, DataType::Int(64));
+  }
+
   void SetArg(int64_t slot, const Expr& value) {
     int index = static_cast<int>(slot);
+    if (const CallNode* item = AsListItem(value)) return SetArgFromList(index, item);
     Expr stored = value;
     PrimExpr type_index;
     if (value.as<StringImmNode>() != nullptr) {

@@ -183,9 +183,16 @@ def to_vdevice(data, dst_vdevice) -> Call:
     return get_global_func("relax.op.to_vdevice")(data, dst_vdevice)
 
 
-def hint_on_device(data, device) -> Call:
-    """State where a tensor should be."""
-    return get_global_func("relax.op.hint_on_device")(data, device)
+def hint_on_device(data, device, memory_scope: str = "global") -> Call:
+    """State where a tensor should be.
+
+    Args:
+        data: The tensor.
+        device: A device, for example ``tvm.cpu()``.
+        memory_scope: Kind of its memory.
+    """
+    device_type, index = device.dlpack_device_type(), device.index
+    return get_global_func("relax.op.hint_on_device")(data, device_type, index, memory_scope)
 
 
 def reshape(x, shape):

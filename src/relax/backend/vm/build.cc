@@ -35,6 +35,7 @@ const FBuildPrimFuncs& GetPrimFuncBuilder() {
 
 ffi::Module Build(IRModule mod, Target target, BuildOptions options) {
   TVM_FFI_CHECK(target.defined(), ValueError) << "relax.build needs a target";
+  const ExecMode exec_mode = ParseExecMode(options.exec_mode);
   TargetScope scope(target);
   const IRModule given = mod;
   if (!options.params.empty()) {
@@ -47,10 +48,8 @@ ffi::Module Build(IRModule mod, Target target, BuildOptions options) {
   if (!options.relax_pipeline.empty()) {
     for (const transform::Pass& pass : GetPipeline(options.relax_pipeline, target)) mod = pass(mod);
   }
-  TVM_FFI_CHECK(options.exec_mode == "bytecode", ValueError)
-      << "exec_mode must be 'bytecode', but got '" << options.exec_mode << "'";
   ExecBuilder builder = ExecBuilder::Create();
-  IRModule kernels = VMCodeGen(builder, mod);
+  IRModule kernels = VMCodeGen(builder, mod, exec_mode);
   EmitSignatures(builder, given);
   Array<ffi::Module> external;
   if (auto ext = kernels->GetAttr<Array<ffi::Module>>(tvm::attr::kExternalMods)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// \file
-/// \brief Bytecode of lowered functions: one register a value, aliases share theirs.
+/// \brief Steps of lowered functions: one register a value, aliases share theirs.
 #include "relax/backend/vm/codegen_vm.h"
 
 #include <tvm/ffi/function.h>
@@ -10,6 +10,7 @@
 #include <tvm/relax/expr_functor.h>
 #include <tvm/runtime/logging.h>
 
+#include "relax/backend/vm/function_sink.h"
 #include "relax/ir/utils.h"
 #include "relax/op/call_like.h"
 
@@ -24,18 +25,13 @@ std::string Std(const String& s) { return std::string(s.data(), s.size()); }
 
 class FunctionCodeGen : public ExprDispatch<Arg> {
  public:
-  FunctionCodeGen(const ExecBuilder& builder, const IRModule& mod) : b_(builder), mod_(mod) {}
+  FunctionCodeGen(const ExecBuilder& builder, const IRModule& mod, FunctionSink* sink)
+      : b_(builder), mod_(mod), sink_(sink) {}
 
-  void Generate(const std::string& name, const Function& func) {
-    std::vector<std::string> params;
-    for (const Var& p : func->params) {
-      values_[p.get()] = NewRegister();
-      params.push_back(Std(p->name));
-    }
-    b_->BeginFunction(name, static_cast<int64_t>(params.size()), params);
-    Arg result = Sequence(func->body.get());
-    b_->EmitRet(InRegister(result));
-    b_->EndFunction(name);
+  void Generate(const Function& func) {
+    RegName next = 0;
+    for (const Var& p : func->params) values_[p.get()] = Arg::Register(next++);
+    sink_->Return(Sequence(func->body.get()));
   }
 
   using ExprDispatch<Arg>::VisitExpr_;
@@ -86,17 +82,14 @@ class FunctionCodeGen : public ExprDispatch<Arg> {
   }
   Arg VisitExpr_(const SeqExprNode* op) override { return Sequence(op); }
   Arg VisitExpr_(const IfNode* op) override {
-    Arg cond = Emit("vm.builtin.read_if_cond", {VisitExpr(op->cond)});
-    Arg merged = NewRegister();
-    Index branch = b_->NumInstructions();
-    b_->EmitIf(cond, 0);
-    b_->EmitCall("vm.builtin.copy", {Sequence(op->true_branch.get())}, merged.value());
-    Index jump = b_->NumInstructions();
-    b_->EmitGoto(1);
-    b_->PatchIf(branch, b_->NumInstructions() - branch);
-    b_->EmitCall("vm.builtin.copy", {Sequence(op->false_branch.get())}, merged.value());
-    b_->PatchGoto(jump, b_->NumInstructions() - jump);
-    return merged;
+    Arg cond = VisitExpr(op->cond);
+    RegName merged = sink_->NewRegister();
+    auto branch = [this, merged](const SeqExpr& body) {
+      return
+          [this, merged, body] { sink_->Call("vm.builtin.copy", {Sequence(body.get())}, merged); };
+    };
+    sink_->If(cond, branch(op->true_branch), branch(op->false_branch));
+    return Arg::Register(merged);
   }
   Arg VisitPrim(const Expr& e) override {
     if (const auto* imm = e.as<IntImmNode>()) {
@@ -126,20 +119,15 @@ class FunctionCodeGen : public ExprDispatch<Arg> {
   [[noreturn]] static void Leftover(const Expr& op) {
     TVM_FFI_THROW(InternalError) << "CodeGenVM cannot handle this intrinsic now:\n" << op;
   }
-  Arg NewRegister() { return Arg::Register(next_++); }
   Arg Emit(const std::string& func, const std::vector<Arg>& args) {
-    Arg dst = NewRegister();
-    b_->EmitCall(func, args, dst.value());
-    return dst;
+    RegName dst = sink_->NewRegister();
+    sink_->Call(func, args, dst);
+    return Arg::Register(dst);
   }
   Arg Emit(const std::string& func, const std::vector<Arg>& args, const Type& ty) {
     if (!tvm::IsVoidType(ty)) return Emit(func, args);
-    b_->EmitCall(func, args, Instruction::kVoidRegister);
+    sink_->Call(func, args, Instruction::kVoidRegister);
     return b_->ConvertConstant(ffi::Any());
-  }
-  Arg InRegister(const Arg& a) {
-    if (a.kind() == Instruction::ArgKind::kRegister) return a;
-    return Emit("vm.builtin.copy", {a});
   }
   std::string Symbol(const GlobalVar& gv) {
     if (!mod_->ContainGlobalVar(gv->name_hint)) return Std(gv->name_hint);
@@ -183,9 +171,7 @@ class FunctionCodeGen : public ExprDispatch<Arg> {
     }
     if (op->op.same_as(TVM_RX_OP("vm.kill_object"))) {
       Arg r = VisitExpr(op->args[0]);
-      if (r.kind() == Instruction::ArgKind::kRegister) {
-        b_->EmitCall("vm.builtin.null_value", {}, r.value());
-      }
+      if (r.kind() == Instruction::ArgKind::kRegister) sink_->Reset(r.value());
       return b_->ConvertConstant(ffi::Any());
     }
     if (op->op.same_as(TVM_RX_OP("null_value"))) return b_->ConvertConstant(ffi::Any());
@@ -201,36 +187,61 @@ class FunctionCodeGen : public ExprDispatch<Arg> {
 
   ExecBuilder b_;
   IRModule mod_;
+  FunctionSink* sink_;
   std::unordered_map<const VarNode*, Arg> values_;
-  RegName next_ = 0;
 };
+
+std::string SymbolOf(const GlobalVar& gv, const BaseFunc& func) {
+  return Std(func->GetAttr<String>(tvm::attr::kGlobalSymbol).value_or(gv->name_hint));
+}
 
 }  // namespace
 
-IRModule VMCodeGen(const ExecBuilder& builder, const IRModule& mod) {
-  std::vector<std::pair<std::string, Function>> functions;
-  IRModule rest = mod;
-  std::vector<GlobalVar> removed;
+IRModule VMCodeGen(const ExecBuilder& builder, const IRModule& mod, ExecMode mode) {
+  const bool native = mode == ExecMode::kNative;
+  std::vector<std::pair<GlobalVar, Function>> functions;
+  KernelSymbols kernels;
   for (const auto& [gv, base] : mod->SortedFunctions()) {
+    if (base.as<tirx::PrimFuncNode>()) kernels.emplace(SymbolOf(gv, base), true);
     auto func = base.as<Function>();
     if (!func.has_value()) continue;
-    auto symbol = func.value()->GetAttr<String>(tvm::attr::kGlobalSymbol);
-    std::string name = Std(symbol.value_or(gv->name_hint));
-    builder->DeclareFunction(name, VMFuncInfo::FuncKind::kVMFunc);
-    functions.emplace_back(name, func.value());
-    removed.push_back(gv);
+    builder->DeclareFunction(SymbolOf(gv, base), native ? VMFuncInfo::FuncKind::kVMTIRFunc
+                                                        : VMFuncInfo::FuncKind::kVMFunc);
+    functions.emplace_back(gv, func.value());
   }
-  for (const auto& [name, func] : functions) FunctionCodeGen(builder, mod).Generate(name, func);
-  if (removed.empty()) return mod;
+  if (functions.empty()) return mod;
+  IRModule rest = mod;
   auto* node = rest.CopyOnWrite();
-  for (const GlobalVar& gv : removed) node->Remove(gv);
+  for (const auto& [gv, func] : functions) {
+    const std::string name = SymbolOf(gv, func);
+    std::vector<std::string> params;
+    for (const Var& p : func->params) params.push_back(Std(p->name));
+    auto add = [&](tirx::PrimFunc code) { node->Add(GlobalVar("__vmtir__" + name), code); };
+    auto sink = native ? MakeNativeSink(builder, name, params, kernels, add)
+                       : MakeBytecodeSink(builder, name, params);
+    FunctionCodeGen(builder, mod, sink.get()).Generate(func);
+  }
+  for (const auto& [gv, func] : functions) node->Remove(gv);
   return rest;
+}
+
+ExecMode ParseExecMode(const String& mode) {
+  if (mode == "bytecode") return ExecMode::kBytecode;
+  TVM_FFI_CHECK(mode == "compiled", ValueError)
+      << "exec_mode must be 'bytecode' or 'compiled', but got '" << mode << "'";
+  return ExecMode::kNative;
 }
 
 TVM_FFI_STATIC_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
-  refl::GlobalDef().def("relax.VMCodeGen",
-                        [](ExecBuilder builder, IRModule mod) { return VMCodeGen(builder, mod); });
+  refl::GlobalDef()
+      .def("relax.VMCodeGen",
+           [](ExecBuilder builder, IRModule mod) {
+             return VMCodeGen(builder, mod, ExecMode::kBytecode);
+           })
+      .def("relax.VMTIRCodeGen", [](ExecBuilder builder, IRModule mod) {
+        return VMCodeGen(builder, mod, ExecMode::kNative);
+      });
 }
 
 }  // namespace relax

@@ -10,8 +10,18 @@
 namespace tvm {
 namespace relax {
 
-/// Emits bytecode for every Relax function of a lowered module; returns what is left (kernels).
-IRModule VMCodeGen(const ExecBuilder& builder, const IRModule& mod);
+enum class ExecMode {
+  /// Instructions that the machine interprets.
+  kBytecode,
+  /// PrimFuncs `__vmtir__<name>`, to be compiled with the kernels.
+  kNative,
+};
+/// `bytecode` or `compiled`; ValueError for anything else.
+ExecMode ParseExecMode(const String& mode);
+
+/// Generates code for every Relax function of a lowered module. Returns what is left to compile:
+/// the kernels, and native code of the functions.
+IRModule VMCodeGen(const ExecBuilder& builder, const IRModule& mod, ExecMode mode);
 
 }  // namespace relax
 }  // namespace tvm

@@ -8,6 +8,8 @@
 
 #include <set>
 
+#include "relax/ir/mapped_tensor.h"
+
 namespace tvm {
 namespace relax {
 
@@ -34,6 +36,12 @@ void ExecBuilderNode::DeclareFunction(const std::string& name, VMFuncInfo::FuncK
   info.name = name;
   exec_->func_map[name] = static_cast<Index>(exec_->func_table.size());
   exec_->func_table.push_back(std::move(info));
+}
+
+VMFuncInfo::FuncKind ExecBuilderNode::KindOf(const std::string& name) const {
+  auto it = exec_->func_map.find(name);
+  return it == exec_->func_map.end() ? VMFuncInfo::FuncKind::kPackedFunc
+                                     : exec_->func_table[it->second].kind;
 }
 
 void ExecBuilderNode::BeginFunction(const std::string& name, int64_t num_inputs,
@@ -124,7 +132,10 @@ Instruction::Arg ExecBuilderNode::ConvertConstant(const ffi::Any& value) {
   auto it = pool_.find(key);
   if (it != pool_.end()) return Instruction::Arg::ConstIdx(it->second);
   Index index = static_cast<Index>(exec_->constants.size());
-  exec_->constants.push_back(value);
+  // Kernels read constants as vectors, so views into a file at odd offsets become copies.
+  const bool is_tensor = value.type_index() == ffi::TypeIndex::kTVMFFITensor;
+  exec_->constants.push_back(is_tensor ? ffi::Any(AlignedTensor(value.cast<ffi::Tensor>()))
+                                       : value);
   pool_.emplace(key, index);
   return Instruction::Arg::ConstIdx(index);
 }

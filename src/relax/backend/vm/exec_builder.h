@@ -29,6 +29,8 @@ class ExecBuilderNode : public ffi::Object {
 
   /// Make a function known; calls may refer to it before it is defined.
   void DeclareFunction(const std::string& name, VMFuncInfo::FuncKind kind);
+  /// Kind of a declared function; what nobody declared is a packed function.
+  VMFuncInfo::FuncKind KindOf(const std::string& name) const;
   void BeginFunction(const std::string& name, int64_t num_inputs,
                      const std::vector<std::string>& param_names,
                      VMFuncInfo::FuncKind kind = VMFuncInfo::FuncKind::kVMFunc,
