@@ -25,6 +25,7 @@
 #include "kernels/contraction_plan.h"
 #include "kernels/epilogue.h"
 #include "kernels/group.h"
+#include "kernels/register_tile.h"
 
 namespace tvm {
 namespace kernels {
@@ -126,9 +127,11 @@ class ContractionEmitter {
       : anchor_(group.stages[group.anchor]),
         c_(std::move(c)),
         epilogue_(std::move(epilogue)),
+        target_(target),
         dtype_(anchor_.output.dtype()) {
-    const int64_t panel = c_.panel > 0 ? c_.panel : PanelColumns(c_.m, c_.n, dtype_, target);
-    t_ = PlanTiles(Product(c_.batch), c_.m, c_.n, c_.k, panel, dtype_, target);
+    lanes_ = VectorLanes(dtype_, target);
+    panel_ = c_.panel > 0 ? c_.panel : PanelColumns(c_.m, c_.n, dtype_, target);
+    rows_ = TileRows(c_.m, panel_, dtype_, target);
     for (const auto* iters : {&c_.batch, &c_.rows, &c_.cols, &c_.depth}) {
       for (const Iter& iter : *iters) access_.Bind(iter.var, iter.extent);
     }
@@ -137,6 +140,8 @@ class ContractionEmitter {
   Stmt Emit() {
     FindOperandAccess();
     const int64_t batch = Product(c_.batch);
+    t_ =
+        PlanTiles({batch, c_.m, c_.n, c_.k, rows_, panel_, !a_direct_, CopiesB()}, dtype_, target_);
     const int64_t tasks = batch * t_.row_blocks * t_.col_tasks;
     task_ = IndexVar("task");
     access_.Bind(task_, tasks);
@@ -157,6 +162,9 @@ class ContractionEmitter {
       rest = floordiv(rest, Index(iters[i].extent));
     }
   }
+
+  /// Whether each panel of B is copied before it is used.
+  bool CopiesB() const { return c_.panel == 0 && !b_direct_; }
 
   void FindOperandAccess() {
     if (const auto* load = c_.a.as<BufferLoadNode>()) {
@@ -185,7 +193,7 @@ class ContractionEmitter {
     auto col = access_.FusedCoefficient(offset, c_.cols),
          step = access_.FusedCoefficient(offset, c_.depth);
     // Rows of B far apart cost a page each: worth a copy when many tiles of rows reuse it.
-    const bool far = step && *step * dtype_.bytes() > 1024 && c_.m > 2 * t_.rows;
+    const bool far = step && *step * dtype_.bytes() > 1024 && c_.m > 2 * rows_;
     if (col && step && (*col == 1 || c_.n == 1) && !far) {
       b_direct_ = true;
       b_buffer_ = access_.Alias(load->buffer);
@@ -206,16 +214,16 @@ class ContractionEmitter {
     const bool even = last_rows == t_.block_rows;
     PrimExpr here = even ? Index(t_.block_rows) : min(Index(t_.block_rows), Index(c_.m) - start);
     if (!a_direct_) {
-      a_pitch_ = RoundUp(c_.k, t_.lanes);
+      a_pitch_ = RoundUp(c_.k, lanes_);
       // Rows of the copy must not all fall on the same cache sets.
-      if (a_pitch_ * dtype_.bytes() % 1024 == 0) a_pitch_ += t_.lanes;
+      if (a_pitch_ * dtype_.bytes() % 1024 == 0) a_pitch_ += lanes_;
       a_buffer_ = FlatAccess::Scratch("a_rows", a_pitch_ * t_.block_rows, dtype_, "global");
       access_.UseAsIs(a_buffer_);
       seq.push_back(tirx::AllocBuffer(a_buffer_));
       seq.push_back(CopyRows(here));
     }
-    if (c_.panel == 0 && !b_direct_) {
-      b_buffer_ = FlatAccess::Scratch("b_panel", c_.k * t_.panel, dtype_, "global");
+    if (CopiesB()) {
+      b_buffer_ = FlatAccess::Scratch("b_panel", c_.k * panel_, dtype_, "global");
       access_.UseAsIs(b_buffer_);
       seq.push_back(tirx::AllocBuffer(b_buffer_));
     }
@@ -270,7 +278,7 @@ class ContractionEmitter {
     if (loops.empty()) return store(access_.Loads(value));
     const Iter inner = loops.back();
     auto run = [&](const PrimExpr& what) {
-      return VectorRun(inner, t_.lanes, store(access_.Loads(what)));
+      return VectorRun(inner, lanes_, store(access_.Loads(what)));
     };
     Stmt body;
     const auto* call = value.as<CallNode>();
@@ -290,9 +298,9 @@ class ContractionEmitter {
     Var tile = IndexVar("col_tile");
     access_.Bind(tile, t_.col_tiles);
     tile_ = tile;
-    const int64_t rest = c_.n - (t_.col_tiles - 1) * t_.panel;
-    Stmt body = PanelBody(rows_here, last_rows, t_.panel);
-    if (rest != t_.panel) {
+    const int64_t rest = c_.n - (t_.col_tiles - 1) * panel_;
+    Stmt body = PanelBody(rows_here, last_rows, panel_);
+    if (rest != panel_) {
       Stmt partial = PanelBody(rows_here, last_rows, rest);
       body = t_.col_tiles == 1 ? partial
                                : IfThenElse(PrimExpr(tile) < Index(t_.col_tiles - 1),
@@ -308,22 +316,24 @@ class ContractionEmitter {
   /// Everything of one panel whose first `cols` columns exist.
   Stmt PanelBody(const PrimExpr& rows_here, int64_t last_rows, int64_t cols) {
     Array<Stmt> seq;
-    if (c_.panel == 0 && !b_direct_) seq.push_back(CopyPanel(cols));
+    if (CopiesB()) seq.push_back(CopyPanel(cols));
     Var tile_row = IndexVar("tile");
+    access_.Bind(tile_row, std::max<int64_t>(1, t_.block_rows / rows_));
     Var row = IndexVar("m");
     access_.Bind(row, c_.m);
-    const int64_t rest = last_rows % t_.rows;
-    Stmt full = SeqStmt::Flatten(Bind(row, PrimExpr(row0_) + PrimExpr(tile_row) * Index(t_.rows)),
-                                 RegisterTile(row, t_.rows, cols));
-    PrimExpr count = floordiv(rows_here, Index(t_.rows));
-    if (as_const_int(rows_here)) count = Index(*as_const_int(rows_here) / t_.rows);
-    if (last_rows >= t_.rows || t_.row_blocks > 1) {
+    const int64_t rest = last_rows % rows_;
+    Stmt full = SeqStmt::Flatten(Bind(row, PrimExpr(row0_) + PrimExpr(tile_row) * Index(rows_)),
+                                 TileBody(row, tile_row, rows_, cols));
+    PrimExpr count = floordiv(rows_here, Index(rows_));
+    if (as_const_int(rows_here)) count = Index(*as_const_int(rows_here) / rows_);
+    if (last_rows >= rows_ || t_.row_blocks > 1) {
       seq.push_back(For(tile_row, Index(0), count, ForKind::kSerial, full));
     }
     if (rest > 0) {
       Var tail = IndexVar("m");
       access_.Bind(tail, c_.m);
-      Stmt body = SeqStmt::Flatten(Bind(tail, Index(c_.m - rest)), RegisterTile(tail, rest, cols));
+      Stmt body = SeqStmt::Flatten(Bind(tail, Index(c_.m - rest)),
+                                   TileBody(tail, Index(last_rows / rows_), rest, cols));
       if (t_.row_blocks > 1) body = IfThenElse(block_ == Index(t_.row_blocks - 1), body);
       seq.push_back(body);
     }
@@ -337,20 +347,20 @@ class ContractionEmitter {
     Var col = IndexVar("col");
     access_.Bind(col, cols);
     if (!c_.cols.empty()) {
-      values_.Set(c_.cols[0].var, access_.Simplify(PrimExpr(tile_) * Index(t_.panel) + col));
+      values_.Set(c_.cols[0].var, access_.Simplify(PrimExpr(tile_) * Index(panel_) + col));
     }
     const bool along_cols = ReadsAlongColumns();
     if (along_cols) {
       seq.push_back(CopyAlongColumns(col, cols));
     } else {
-      Stmt body = CopyRuns(b_buffer_, col, Index(t_.panel), c_.b, c_.depth);
+      Stmt body = CopyRuns(b_buffer_, col, Index(panel_), c_.b, c_.depth);
       seq.push_back(Loop(col, cols, body));
     }
-    if (cols < t_.panel) {
+    if (cols < panel_) {
       Var k = IndexVar("k"), pad = IndexVar("pad");
-      PrimExpr at = PrimExpr(k) * Index(t_.panel) + Index(cols) + pad;
+      PrimExpr at = PrimExpr(k) * Index(panel_) + Index(cols) + pad;
       Stmt zero = BufferStore(b_buffer_, make_zero(dtype_), {at});
-      seq.push_back(Loop(k, c_.k, VectorLoop(pad, t_.panel - cols, zero)));
+      seq.push_back(Loop(k, c_.k, VectorLoop(pad, panel_ - cols, zero)));
     }
     values_ = saved;
     return SeqStmt::Flatten(seq);
@@ -373,8 +383,8 @@ class ContractionEmitter {
       fused = fused * Index(iter.extent) + loops.back().var;
     }
     PrimExpr value = access_.Loads(Substitute(c_.b, values_));
-    Stmt store = BufferStore(b_buffer_, value, {access_.Simplify(fused * Index(t_.panel) + col)});
-    Stmt body = VectorRun({col, cols}, t_.lanes, store);
+    Stmt store = BufferStore(b_buffer_, value, {access_.Simplify(fused * Index(panel_) + col)});
+    Stmt body = VectorRun({col, cols}, lanes_, store);
     for (size_t i = loops.size(); i-- > 0;) body = Loop(loops[i].var, loops[i].extent, body);
     return body;
   }
@@ -382,84 +392,70 @@ class ContractionEmitter {
   /// Widths of the vectors of a tile row: all full where B is padded, else the last one shorter.
   std::vector<int64_t> Widths(int64_t cols, bool padded) const {
     std::vector<int64_t> widths;
-    for (int64_t at = 0; at < cols; at += t_.lanes) {
-      widths.push_back(padded ? t_.lanes : std::min(t_.lanes, cols - at));
+    for (int64_t at = 0; at < cols; at += lanes_) {
+      widths.push_back(padded ? lanes_ : std::min(lanes_, cols - at));
     }
     return widths;
   }
 
-  PrimExpr LoadA(const Var& row, int64_t i, const Var& k) {
+  PrimExpr LoadA(const Var& row, int64_t i, const PrimExpr& k) {
     PrimExpr offset;
     if (a_direct_) {
-      offset = Place(a_base_) + (PrimExpr(row) + Index(i)) * Index(a_row_) +
-               PrimExpr(k) * Index(a_step_);
+      offset = Place(a_base_) + (PrimExpr(row) + Index(i)) * Index(a_row_) + k * Index(a_step_);
     } else {
       offset = (PrimExpr(row) - row0_ + Index(i)) * Index(a_pitch_) + k;
     }
     return BufferLoad(a_buffer_, {access_.Simplify(offset)});
   }
 
-  PrimExpr LoadB(int64_t v, int64_t width, const Var& k) {
-    PrimExpr offset;
+  /// Flat offset of the first column of B's panel `tile` in row k.
+  PrimExpr LoadOffsetB(const PrimExpr& tile, const PrimExpr& k) {
     if (c_.panel > 0) {
       const auto* load = c_.b.as<BufferLoadNode>();
-      offset = (PrimExpr(tile_) * Index(c_.k) + k) * Index(t_.panel);
+      PrimExpr offset = (tile * Index(c_.k) + k) * Index(panel_);
       if (load->indices.size() == 4) {  // one packed matrix a group
-        offset = offset + Place(load->indices[0]) * Index(t_.col_tiles * c_.k * t_.panel);
+        offset = offset + Place(load->indices[0]) * Index(t_.col_tiles * c_.k * panel_);
       }
-    } else if (b_direct_) {
-      offset = Place(b_base_) + PrimExpr(tile_) * Index(t_.panel) + PrimExpr(k) * Index(b_step_);
-    } else {
-      offset = PrimExpr(k) * Index(t_.panel);
+      return offset;
     }
-    offset = access_.Simplify(offset + Index(v * t_.lanes));
-    if (width == 1) return BufferLoad(b_buffer_, {offset});
-    return BufferLoad(b_buffer_, {Ramp(offset, Index(1), IntImm::Int32(width))});
+    if (b_direct_) return Place(b_base_) + tile * Index(panel_) + k * Index(b_step_);
+    return k * Index(panel_);
   }
 
-  static PrimExpr Splat(const PrimExpr& value, int64_t width) {
-    return width == 1 ? value : tirx::Broadcast(value, IntImm::Int32(width));
+  /// Hints for the next panel's lines, `steps` of k's worth, shared out among the row tiles of a
+  /// block: the first tile of a panel then finds it in the second-level cache.
+  Stmt PrefetchPanel(const PrimExpr& tile_row, const PrimExpr& group, int64_t steps) {
+    const int64_t line = 64 / dtype_.bytes();
+    const int64_t tiles = std::max<int64_t>(1, (t_.block_rows + rows_ - 1) / rows_);
+    const int64_t lines = (steps * panel_ / line + tiles - 1) / tiles;
+    PrimExpr next = LoadOffsetB(PrimExpr(tile_) + Index(1), Index(0));
+    PrimExpr first = (tile_row * Index(c_.k / steps) + group) * Index(lines * line);
+    Array<Stmt> seq;
+    for (int64_t i = 0; i < lines; ++i) {
+      seq.push_back(PrefetchLine(b_buffer_, access_.Simplify(next + first + Index(i * line))));
+    }
+    return SeqStmt::Flatten(seq);
   }
 
-  Stmt RegisterTile(const Var& row, int64_t rows, int64_t cols) {
-    const bool padded = c_.panel > 0 || !b_direct_;
-    const std::vector<int64_t> widths = Widths(cols, padded);
-    const int64_t vectors = static_cast<int64_t>(widths.size());
-    Buffer acc = FlatAccess::Scratch("acc", rows * vectors * t_.lanes, dtype_, "local");
-    access_.UseAsIs(acc);
-    auto slot = [&](int64_t i, int64_t v) {
-      PrimExpr base = Index((i * vectors + v) * t_.lanes);
-      return widths[v] == 1 ? base : PrimExpr(Ramp(base, Index(1), IntImm::Int32(widths[v])));
+  Stmt TileBody(const Var& row, const PrimExpr& tile_row, int64_t rows, int64_t cols) {
+    RegisterTile tile(&access_, dtype_, lanes_, rows, Widths(cols, c_.panel > 0 || !b_direct_));
+    RegisterTile::Extra prefetch;
+    if (c_.panel > 0 && t_.col_tiles > 1 && c_.m > rows_) {
+      prefetch = [&](const PrimExpr& group, int64_t steps) {
+        return PrefetchPanel(tile_row, group, steps);
+      };
+    }
+    auto load_a = [&](int64_t i, const PrimExpr& k) { return LoadA(row, i, k); };
+    auto load_b = [&](size_t v, const PrimExpr& k) {
+      const int64_t width = Widths(cols, c_.panel > 0 || !b_direct_)[v];
+      PrimExpr at = LoadOffsetB(tile_, k) + Index(static_cast<int64_t>(v) * lanes_);
+      return BufferLoad(b_buffer_, {Consecutive(access_.Simplify(at), width)});
     };
-    Array<Stmt> seq{tirx::AllocBuffer(acc)};
+    Array<Stmt> seq{tile.Sum(c_.k, load_a, load_b, prefetch)};
     for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t v = 0; v < vectors; ++v) {
-        seq.push_back(BufferStore(acc, Splat(make_zero(dtype_), widths[v]), {slot(i, v)}));
-      }
-    }
-    Var k = IndexVar("k");
-    access_.Bind(k, c_.k);
-    Array<Stmt> step;
-    std::vector<Var> b;
-    for (int64_t v = 0; v < vectors; ++v) {
-      b.emplace_back("b", dtype_.with_lanes(static_cast<int>(widths[v])));
-      step.push_back(Bind(b.back(), LoadB(v, widths[v], k)));
-    }
-    for (int64_t i = 0; i < rows; ++i) {
-      Var a("a", dtype_);
-      step.push_back(Bind(a, LoadA(row, i, k)));
-      for (int64_t v = 0; v < vectors; ++v) {
-        PrimExpr sum =
-            tirx::CallBuiltin(b[v].dtype(), tirx::builtin::fma(),
-                              {Splat(PrimExpr(a), widths[v]), b[v], BufferLoad(acc, {slot(i, v)})});
-        step.push_back(BufferStore(acc, sum, {slot(i, v)}));
-      }
-    }
-    seq.push_back(Loop(k, c_.k, SeqStmt::Flatten(step)));
-    for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t v = 0; v < vectors; ++v) {
-        const int64_t valid = std::min(t_.lanes, cols - v * t_.lanes);
-        seq.push_back(StoreVector(acc, row, i, v, (i * vectors + v) * t_.lanes, valid));
+      for (int64_t v = 0; v < tile.vectors(); ++v) {
+        const int64_t valid = std::min(lanes_, cols - v * lanes_);
+        seq.push_back(StoreVector(tile.acc(), row, i, v, tile.Slot(i, v), valid));
       }
     }
     return SeqStmt::Flatten(seq);
@@ -469,9 +465,9 @@ class ContractionEmitter {
   Stmt StoreVector(const Buffer& acc, const Var& row, int64_t i, int64_t v, int64_t slot,
                    int64_t valid) {
     Var lane = IndexVar("lane");
-    access_.Bind(lane, t_.lanes);
+    access_.Bind(lane, lanes_);
     PrimExpr sum = BufferLoad(acc, {Index(slot) + lane});
-    PrimExpr column = PrimExpr(tile_) * Index(t_.panel) + Index(v * t_.lanes) + lane;
+    PrimExpr column = PrimExpr(tile_) * Index(panel_) + Index(v * lanes_) + lane;
     PrimExpr m = PrimExpr(row) + Index(i);
     PrimExpr value = epilogue_.value.defined() ? Value(epilogue_.value, sum, m, column) : sum;
     const Buffer& output = epilogue_.stage->output;
@@ -536,7 +532,9 @@ class ContractionEmitter {
   const Stage& anchor_;
   Contraction c_;
   Epilogue epilogue_;
+  const Target& target_;
   DataType dtype_;
+  int64_t lanes_, panel_, rows_;  // elements of a vector, columns and rows of a register tile
   ContractionTiles t_;
   FlatAccess access_;
   Map<Var, PrimExpr> values_;  // iterations fixed so far

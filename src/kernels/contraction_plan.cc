@@ -6,6 +6,7 @@
 #include <tvm/target/cpu_features.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tvm {
 namespace kernels {
@@ -13,25 +14,41 @@ namespace {
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Rows of a register tile. A step of k costs one multiply-add per row and vector, and at least the
-/// latency of one such chain; so the best count wastes little in the last tile and keeps enough
-/// independent chains in flight.
-int64_t TileRows(int64_t m, int64_t vectors, int64_t registers) {
-  constexpr int64_t kLatency = 4;
-  const int64_t spare = registers >= 32 ? vectors + 2 : vectors + 1;
-  const int64_t most = std::max<int64_t>(1, (registers - spare) / vectors);
-  if (m <= most) return m;
-  auto tile_cost = [&](int64_t rows) { return std::max(rows * vectors, kLatency); };
-  int64_t best = most, best_cost = INT64_MAX;
-  for (int64_t rows = most; rows >= std::max<int64_t>(1, most / 2); --rows) {
-    const int64_t rest = m % rows;
-    // A little per tile for its loads of B and the epilogue's stores.
-    const int64_t cost = (m / rows) * (8 * tile_cost(rows) + 4 * vectors) +
-                         (rest ? 8 * tile_cost(rest) + 4 * vectors : 0);
-    if (cost < best_cost) best = rows, best_cost = cost;
+/// Estimated cycles of one task and of all, under one cut.
+class CutCost {
+ public:
+  CutCost(const ContractionShape& shape, int64_t lanes, int64_t cores)
+      : s_(shape), vectors_(CeilDiv(shape.panel, lanes)), lanes_(lanes), cores_(cores) {}
+
+  double operator()(int64_t row_blocks, int64_t col_tasks) const {
+    const double tasks = static_cast<double>(s_.batch * row_blocks * col_tasks);
+    const double rows = static_cast<double>(CeilDiv(CeilDiv(s_.m, s_.rows), row_blocks) * s_.rows);
+    const double panels = static_cast<double>(CeilDiv(CeilDiv(s_.n, s_.panel), col_tasks));
+    const double k = static_cast<double>(s_.k);
+    const double step = std::max<double>(static_cast<double>(s_.rows * vectors_), kLatency);
+    const double compute = panels * rows / static_cast<double>(s_.rows) * (step * k + kTileCycles);
+    // A panel of B comes from far once a task; the multiply-adds hide most of that.
+    const double vectors = panels * static_cast<double>(vectors_) * k;
+    double bytes = vectors * 0.5;
+    if (s_.copies_a) bytes += 3 * rows * k / static_cast<double>(lanes_);
+    if (s_.copies_b) bytes += 3 * vectors;
+    const double task = compute + bytes + kTaskCycles;
+    // The last round of tasks may leave cores idle.
+    const double rounds = std::ceil(tasks / static_cast<double>(cores_));
+    const double cores = static_cast<double>(cores_);
+    return rounds * task * cores + 0.5 * tasks * task + kLate * task * cores;
   }
-  return best;
-}
+
+  /// A chain of multiply-adds in flight.
+  static constexpr double kLatency = 4;
+
+ private:
+  static constexpr double kTileCycles = 60;
+  static constexpr double kTaskCycles = 1000;
+  static constexpr double kLate = 0.1;  // part of a task by which threads miss each other
+  const ContractionShape& s_;
+  int64_t vectors_, lanes_, cores_;
+};
 
 }  // namespace
 
@@ -46,31 +63,56 @@ int64_t PanelColumns(int64_t m, int64_t n, DataType dtype, const Target& target)
   return lanes * std::clamp<int64_t>(CeilDiv(n, lanes), 1, wanted);
 }
 
-ContractionTiles PlanTiles(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t panel,
-                           DataType dtype, const Target& target) {
+/// A step of k costs one multiply-add per row and vector, and at least the latency of one such
+/// chain; so the best count wastes little in the last tile and keeps enough independent chains in
+/// flight.
+int64_t TileRows(int64_t m, int64_t panel, DataType dtype, const Target& target) {
+  const int64_t registers = CpuFeaturesOf(target).num_vector_registers;
+  const int64_t vectors = CeilDiv(panel, VectorLanes(dtype, target));
+  const int64_t spare = registers >= 32 ? vectors + 2 : vectors + 1;
+  const int64_t most = std::max<int64_t>(1, (registers - spare) / vectors);
+  if (m <= most) return m;
+  auto tile_cost = [&](int64_t rows) {
+    return std::max(rows * vectors, static_cast<int64_t>(CutCost::kLatency));
+  };
+  int64_t best = most, best_cost = INT64_MAX;
+  for (int64_t rows = most; rows >= std::max<int64_t>(1, most / 2); --rows) {
+    const int64_t rest = m % rows;
+    // A little per tile for its loads of B and the epilogue's stores.
+    const int64_t cost = (m / rows) * (8 * tile_cost(rows) + 4 * vectors) +
+                         (rest ? 8 * tile_cost(rest) + 4 * vectors : 0);
+    if (cost < best_cost) best = rows, best_cost = cost;
+  }
+  return best;
+}
+
+ContractionTiles PlanTiles(const ContractionShape& shape, DataType dtype, const Target& target) {
   const CpuFeatures cpu = CpuFeaturesOf(target);
+  const int64_t cores = std::max(1, cpu.num_cores);
+  const int64_t row_tiles = CeilDiv(shape.m, shape.rows);
   ContractionTiles tiles;
-  tiles.lanes = VectorLanes(dtype, target);
-  tiles.panel = panel;
-  tiles.rows = TileRows(m, panel / tiles.lanes, cpu.num_vector_registers);
-  tiles.col_tiles = CeilDiv(n, panel);
+  tiles.col_tiles = CeilDiv(shape.n, shape.panel);
+  // A launch costs about as much as a hundred thousand multiply-adds.
+  tiles.parallel = cores > 1 && shape.batch * shape.m * shape.n * shape.k >= 200000;
   // A block of A stays in half of the second-level cache while all its panels of B pass by.
   const int64_t cached_rows =
-      std::max<int64_t>(1, cpu.l2 / 2 / std::max<int64_t>(1, k * dtype.bytes()));
-  int64_t block = std::max<int64_t>(1, cached_rows / tiles.rows) * tiles.rows;
-  const int64_t cores = std::max(1, cpu.num_cores);
-  const int64_t wanted_tasks = 4 * cores;
-  // Enough tasks for all cores, but not blocks so thin that B passes by for nothing.
-  const int64_t fair = CeilDiv(CeilDiv(m * batch, wanted_tasks), tiles.rows) * tiles.rows;
-  block = std::min(block, std::max(fair, 4 * tiles.rows));
-  tiles.block_rows = std::min(block, m);
-  tiles.row_blocks = CeilDiv(m, tiles.block_rows);
-  const int64_t row_tasks = batch * tiles.row_blocks;
-  const int64_t cuts = row_tasks >= wanted_tasks ? 1 : CeilDiv(wanted_tasks, row_tasks);
-  tiles.tiles_per_task = CeilDiv(tiles.col_tiles, std::min(cuts, tiles.col_tiles));
+      std::max<int64_t>(1, cpu.l2 / 2 / std::max<int64_t>(1, shape.k * dtype.bytes()));
+  const int64_t fewest = CeilDiv(row_tiles, std::max<int64_t>(1, cached_rows / shape.rows));
+  // Several tasks a core, so that a late or slow one is made up for.
+  const int64_t wanted = tiles.parallel ? 8 * cores : 1;
+  const CutCost cost(shape, VectorLanes(dtype, target), tiles.parallel ? cores : 1);
+  int64_t blocks = fewest, cuts = 1;
+  double best = 0;
+  for (int64_t b = fewest; b <= std::min(row_tiles, fewest + wanted); ++b) {
+    for (int64_t c = 1; c <= std::min(tiles.col_tiles, wanted); ++c) {
+      const double time = cost(b, c);
+      if (best == 0 || time < best) best = time, blocks = b, cuts = c;
+    }
+  }
+  tiles.block_rows = std::min(shape.m, CeilDiv(row_tiles, blocks) * shape.rows);
+  tiles.row_blocks = CeilDiv(shape.m, tiles.block_rows);
+  tiles.tiles_per_task = CeilDiv(tiles.col_tiles, cuts);
   tiles.col_tasks = CeilDiv(tiles.col_tiles, tiles.tiles_per_task);
-  // A launch costs about as much as a hundred thousand multiply-adds.
-  tiles.parallel = batch * m * n * k >= 200000;
   return tiles;
 }
 

@@ -20,12 +20,21 @@ int64_t VectorLanes(DataType dtype, const Target& target);
 /// matrix-vector product streams longer runs; one where there are no more columns than that.
 TVM_DLL int64_t PanelColumns(int64_t m, int64_t n, DataType dtype, const Target& target);
 
+/// Rows of a full register tile of `panel` columns.
+int64_t TileRows(int64_t m, int64_t panel, DataType dtype, const Target& target);
+
+/// What there is to cut.
+struct ContractionShape {
+  int64_t batch, m, n, k;
+  int64_t rows;   ///< of a register tile
+  int64_t panel;  ///< columns of a register tile
+  bool copies_a;  ///< every task copies its rows of A first
+  bool copies_b;  ///< every task copies each of its panels of B first
+};
+
 /// How the loops around the register tile are cut.
 struct ContractionTiles {
-  int64_t lanes;           ///< elements of a vector
-  int64_t panel;           ///< columns of a tile
-  int64_t rows;            ///< rows of a full tile
-  int64_t block_rows;      ///< rows of a block; a multiple of `rows` unless it is all of them
+  int64_t block_rows;      ///< rows of a block; a multiple of the tile's unless it is all of them
   int64_t row_blocks;      ///< blocks of rows
   int64_t col_tiles;       ///< panels in all
   int64_t tiles_per_task;  ///< panels of one task
@@ -33,8 +42,9 @@ struct ContractionTiles {
   bool parallel;           ///< whether threads are worth their launch
 };
 
-ContractionTiles PlanTiles(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t panel,
-                           DataType dtype, const Target& target);
+/// The cut with the least estimated time on all cores of the target, and little more on one.
+TVM_DLL ContractionTiles PlanTiles(const ContractionShape& shape, DataType dtype,
+                                   const Target& target);
 
 }  // namespace kernels
 }  // namespace tvm

@@ -5,13 +5,16 @@
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/function.h>
+#include <tvm/ir/transform.h>
 #include <tvm/kernels/rule.h>
+#include <tvm/kernels/winograd.h>
 #include <tvm/te/create_prim_func.h>
 #include <tvm/tirx/op.h>
 
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <random>
 
 #include "kernels/contraction_plan.h"
@@ -86,7 +89,9 @@ void Run(const tirx::PrimFunc& func, const Target& target,
 }
 
 /// Emits the group with `rule`, runs it and the plain loops on the same data, and compares.
-void Check(const Array<Tensor>& args, const char* rule, double tolerance = 2e-5) {
+/// `prepare` may replace the random data of an argument.
+void Check(const Array<Tensor>& args, const char* rule, double tolerance = 2e-5,
+           const std::function<void(size_t, Data*)>& prepare = nullptr) {
   const Target target("llvm");
   tirx::PrimFunc group = te::CreatePrimFunc(args);
   std::optional<tirx::PrimFunc> fast;
@@ -101,6 +106,8 @@ void Check(const Array<Tensor>& args, const char* rule, double tolerance = 2e-5)
     const uint32_t seed = output ? 0 : static_cast<uint32_t>(i + 1);
     want.push_back(std::make_unique<Data>(args[i]->shape, seed));
     got.push_back(std::make_unique<Data>(args[i]->shape, seed));
+    if (prepare) prepare(i, want.back().get());
+    if (prepare) prepare(i, got.back().get());
   }
   Run(group, target, want);
   Run(*fast, target, got);
@@ -235,6 +242,92 @@ TEST(Contraction, ConvolutionWithBorderStrideAndResidual) {
       }
     }
   }
+}
+
+/// A 3x3 convolution in terms of its transformed weight.
+Tensor WinogradConv(const Tensor& x, const Tensor& u, int64_t batch, int64_t h, int64_t w,
+                    int64_t ic, int64_t oc, int64_t pad, int64_t panel) {
+  IterVar kh = Axis(3, "kh"), kw = Axis(3, "kw"), c = Axis(ic, "ic");
+  return te::compute(
+      Shape({batch, h + 2 * pad - 2, w + 2 * pad - 2, oc}), te::FCompute([&](const Array<Var>& i) {
+        PrimExpr row = i[1] + kh->var - I(pad), col = i[2] + kw->var - I(pad);
+        PrimExpr value = x(i[0], row, col, c->var);
+        if (pad > 0) {
+          PrimExpr inside = row >= I(0) && row < I(h) && col >= I(0) && col < I(w);
+          value = if_then_else(inside, value, make_zero(DataType::Float(32)));
+        }
+        PrimExpr tap = WinogradTap(kh->var, kw->var, [&](const PrimExpr& point) {
+          return u(floordiv(i[3], I(panel)), point, c->var, floormod(i[3], I(panel)));
+        });
+        return te::sum(value * tap, {kh, kw, c});
+      }),
+      "C", "", Attrs{{kTileOp, ffi::String("conv2d")}, {kPanel, panel}, {kWinograd, int64_t{1}}});
+}
+
+TEST(Winograd, BordersPartialTilesAndChannels) {
+  struct Case {
+    int64_t batch, h, w, ic, oc, pad;
+  };
+  for (const Case& t : {Case{1, 3, 3, 8, 16, 0}, Case{1, 4, 9, 16, 33, 1}, Case{2, 6, 6, 20, 40, 0},
+                        Case{1, 14, 14, 64, 64, 1}, Case{1, 13, 29, 5, 100, 1},
+                        Case{3, 8, 5, 33, 12, 2}, Case{1, 40, 40, 16, 16, 1}}) {
+    const int64_t oh = t.h + 2 * t.pad - 2, ow = t.w + 2 * t.pad - 2;
+    for (int64_t panel : {16, 32}) {
+      Tensor x = Input({t.batch, t.h, t.w, t.ic}, "X");
+      Tensor u = Input({(t.oc + panel - 1) / panel, 36, t.ic, panel}, "U");
+      Tensor rest = Input({t.batch, oh, ow, t.oc}, "R"), bias = Input({t.oc}, "bias");
+      Tensor c = WinogradConv(x, u, t.batch, t.h, t.w, t.ic, t.oc, t.pad, panel);
+      Tensor d = te::compute(Shape({t.batch, oh, ow, t.oc}), te::FCompute([&](const Array<Var>& i) {
+                               return max(c(i[0], i[1], i[2], i[3]) + bias(i[3]),
+                                          make_zero(DataType::Float(32))) +
+                                      rest(i[0], i[1], i[2], i[3]);
+                             }),
+                             "D");
+      auto transform = [&](size_t argument, Data* data) {
+        if (argument != 1) return;
+        std::mt19937 rng(7);
+        std::uniform_real_distribution<float> uniform(-1, 1);
+        std::vector<float> weight(static_cast<size_t>(9 * t.ic * t.oc));
+        for (float& value : weight) value = uniform(rng);
+        WinogradPack(weight.data(), t.ic, t.oc, panel, data->data);
+      };
+      SCOPED_TRACE(::testing::Message() << t.h << "x" << t.w << "x" << t.ic << " to " << t.oc
+                                        << " pad " << t.pad << " panel " << panel);
+      Check({x, u, bias, rest, d}, "winograd", 1e-4, transform);
+    }
+  }
+}
+
+TEST(Winograd, OnlyWhereItWinsAndNotWhenTurnedOff) {
+  const Target target("llvm");
+  KernelQuery query;
+  query.tile_op = "conv2d";
+  query.a_dtype = query.b_dtype = query.out_dtype = DataType::Float(32);
+  query.m = 56 * 56;
+  query.n = 64;
+  query.k = 9 * 64;
+  query.kernel = {3, 3};
+  query.strides = query.dilation = {1, 1};
+  query.padding = {1, 1, 1, 1};
+  query.out = {56, 56};
+  query.constant_b = true;
+  ASSERT_TRUE(Query(query, target).has_value());
+  EXPECT_EQ(Query(query, target)->rule, "winograd");
+  {
+    transform::PassContext context = transform::PassContext::Create();
+    const_cast<transform::PassContextNode*>(context.get())->config.Set("kernels.winograd", false);
+    transform::PassContextScope scope(context);
+    EXPECT_EQ(Query(query, target)->rule, "contraction");
+  }
+  KernelQuery strided = query;
+  strided.strides = {2, 2};
+  EXPECT_EQ(Query(strided, target)->rule, "contraction");
+  KernelQuery tiny = query;  // the transformed weight is larger than what it saves
+  tiny.m = 49;
+  tiny.out = {7, 7};
+  tiny.n = 512;
+  tiny.k = 9 * 512;
+  EXPECT_EQ(Query(tiny, target)->rule, "contraction");
 }
 
 Attrs WindowAttrs(int64_t size, int64_t stride, int64_t pad) {

@@ -61,8 +61,12 @@ tirx::PrimFunc Emit(const tirx::PrimFunc& group, const Target& target) {
   auto attempt = [&](const KernelRule& rule) -> std::optional<tirx::PrimFunc> {
     std::string why;
     auto func = rule.emit(group, target, &why);
-    if (!func) VLOG(2) << "kernel rule " << rule.name << " declines: " << why;
-    return func;
+    if (!func) {
+      VLOG(2) << "kernel rule " << rule.name << " declines: " << why;
+      return func;
+    }
+    // For whoever asks later which rule it was.
+    return WithAttr(*std::move(func), kKernelRule, ffi::String(rule.name));
   };
   if (!plain_only && !planned.empty()) {
     for (const KernelRule& rule : Rules()) {

@@ -49,6 +49,8 @@ struct KernelQuery {
   int64_t m = 1, n = 1, k = 1;
   int64_t groups = 1;
   std::vector<int64_t> kernel, strides, padding, dilation;
+  /// Height and width of a convolution's output.
+  std::vector<int64_t> out;
   /// Whether B (the weight) is a constant that can be packed while compiling.
   bool constant_b = false;
 };
@@ -63,6 +65,9 @@ struct KernelPlan {
   /// [groups *] [ceil(n / panel), k, panel]; columns past n hold zero. For convolutions the rows
   /// k run over (kh, kw, ic) in this order.
   int64_t panel = 0;
+  /// Empty, or the other form in which the rule wants a constant B: `winograd` (winograd.h), which
+  /// then also is an annotation of the anchor, 1.
+  std::string weight_form;
   /// Bytes of scratch memory a call needs beyond its buffers, and the estimated seconds it takes.
   int64_t workspace = 0;
   double cost = 0;

@@ -1,0 +1,594 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+/// Rule `winograd`: 3x3 convolutions of stride 1 in NHWC as F(4, 3).
+///
+/// The picture is cut into tiles of 4x4 outputs. A task owns some tiles:
+///
+///   V[36, tile, ic] = B^T X B                      6x6 inputs of each tile
+///   for panel of output channels:
+///     for point < 36: M[point, tile, :] = V[point, tile, :] * U[panel, point, :, :]
+///     D[4x4 outputs of each tile] = epilogue(A^T M A)
+///
+/// The anchor states the plain convolution, with its taps recovered from U (WinogradTap), so plain
+/// loops give the same result up to rounding. PassContext option `kernels.winograd` = false turns
+/// the rule off.
+#include <tvm/ir/transform.h>
+#include <tvm/kernels/rule.h>
+#include <tvm/kernels/winograd.h>
+#include <tvm/target/cpu_features.h>
+#include <tvm/tirx/builtin.h>
+#include <tvm/tirx/op.h>
+#include <tvm/tirx/stmt_functor.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "kernels/contraction_plan.h"
+#include "kernels/epilogue.h"
+#include "kernels/group.h"
+#include "kernels/register_tile.h"
+
+namespace tvm {
+namespace kernels {
+
+namespace {
+
+using ffi::Array;
+using ffi::Map;
+using tirx::Bind;
+using tirx::Buffer;
+using tirx::BufferLoad;
+using tirx::BufferLoadNode;
+using tirx::BufferStore;
+using tirx::For;
+using tirx::ForKind;
+using tirx::IfThenElse;
+using tirx::SeqStmt;
+using tirx::Stmt;
+
+constexpr const char* kRuleName = "winograd";
+constexpr const char* kOption = "kernels.winograd";
+constexpr int64_t kPoints = kWinogradPoints, kTile = kWinogradTile;
+constexpr int64_t kAllPoints = kPoints * kPoints;
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// G: rows are the points 0, 1, -1, 2, -2, infinity, scaled.
+constexpr double kG[6][3] = {{1.0 / 4, 0, 0},
+                             {-1.0 / 6, -1.0 / 6, -1.0 / 6},
+                             {-1.0 / 6, 1.0 / 6, -1.0 / 6},
+                             {1.0 / 24, 1.0 / 12, 1.0 / 6},
+                             {1.0 / 24, -1.0 / 12, 1.0 / 6},
+                             {0, 0, 1}};
+
+/// B^T applied to six values. `name` gives each intermediate a variable.
+template <typename F>
+std::array<PrimExpr, 6> InputTransform(const std::array<PrimExpr, 6>& x, F name) {
+  auto times = [](double c, const PrimExpr& v) { return make_const(v.dtype(), c) * v; };
+  PrimExpr even = name(x[4] - times(4, x[2])), odd = name(x[3] - times(4, x[1]));
+  PrimExpr far = name(x[4] - x[2]), twice = name(times(2, x[3] - x[1]));
+  return {name(times(4, x[0]) + (x[4] - times(5, x[2]))),
+          name(even + odd),
+          name(even - odd),
+          name(far + twice),
+          name(far - twice),
+          name(times(4, x[1]) + (x[5] - times(5, x[3])))};
+}
+
+/// A^T applied to six values.
+template <typename F>
+std::array<PrimExpr, 4> OutputTransform(const std::array<PrimExpr, 6>& m, F name) {
+  auto times = [](double c, const PrimExpr& v) { return make_const(v.dtype(), c) * v; };
+  PrimExpr p = name(m[1] + m[2]), q = name(m[1] - m[2]);
+  PrimExpr r = name(m[3] + m[4]), s = name(m[3] - m[4]);
+  return {name(m[0] + p + r), name(q + times(2, s)), name(p + times(4, r)),
+          name(q + times(8, s) + m[5])};
+}
+
+/// How the tiles of the picture are shared out.
+struct WinogradTiles {
+  int64_t per_task;  ///< tiles of a task, a multiple of `rows`
+  int64_t rows;      ///< tiles of a register tile
+  int64_t tasks;
+  double cost;  ///< estimated cycles of all cores together
+};
+
+WinogradTiles PlanWinograd(int64_t tiles, int64_t ic, int64_t oc, int64_t panel,
+                           const Target& target) {
+  const CpuFeatures cpu = CpuFeaturesOf(target);
+  const DataType dtype = DataType::Float(32);
+  const int64_t lanes = VectorLanes(dtype, target), cores = std::max(1, cpu.num_cores);
+  const int64_t vectors = CeilDiv(oc, lanes);
+  const int64_t most_rows = TileRows(1 << 20, panel, dtype, target);
+  // What a task transforms stays in half of the second-level cache.
+  const int64_t cached = cpu.l2 / 2 / (kAllPoints * ic * dtype.bytes());
+  const int64_t most = std::min(tiles, std::clamp<int64_t>(cached, 4, 2 * most_rows));
+  const double weights = static_cast<double>(kAllPoints * ic * vectors * lanes * dtype.bytes());
+  // Bytes a cycle: weights that the second-level cache keeps come faster than those it does not.
+  const double speed = weights <= static_cast<double>(cpu.l2) / 2 ? 32 : 10;
+  WinogradTiles best{0, 0, 0, 0};
+  for (int64_t t = std::min<int64_t>(most, 4); t <= most; ++t) {
+    const int64_t rows = CeilDiv(t, CeilDiv(t, most_rows)), per_task = CeilDiv(t, rows) * rows;
+    const int64_t tasks = CeilDiv(tiles, per_task);
+    const double busy = static_cast<double>(std::max(rows * (panel / lanes), int64_t{4}));
+    const double product = static_cast<double>(kAllPoints * ic * (per_task / rows)) * busy *
+                           static_cast<double>(vectors * lanes) / static_cast<double>(panel);
+    const double stream = weights / speed;
+    const double transforms =
+        static_cast<double>(per_task * (CeilDiv(ic, lanes) * 250 + vectors * 220));
+    const double task = std::max(product, stream) + 0.3 * std::min(product, stream) + transforms;
+    const double rounds = std::ceil(static_cast<double>(tasks) / static_cast<double>(cores));
+    const double cost =
+        (rounds * static_cast<double>(cores) + 0.5 * static_cast<double>(tasks)) / 1.5 * task;
+    if (best.tasks == 0 || cost < best.cost) best = {per_task, rows, tasks, cost};
+  }
+  return best;
+}
+
+/// The convolution as this rule sees it.
+struct WinogradAnchor {
+  Buffer x, u;
+  int64_t pad_h, pad_w;
+  int64_t panel;
+};
+
+std::optional<WinogradAnchor> Match(const Group& group, std::string* why) {
+  auto decline = [&](const char* reason) {
+    *why = reason;
+    return std::nullopt;
+  };
+  if (group.anchor < 0) return decline("no anchor");
+  const Stage& stage = group.stages[group.anchor];
+  if (stage.Int(kWinograd, 0) != 1) return decline("the weight is not transformed");
+  if (stage.kind != ReduceKind::kSum || stage.spatial.size() != 4 || stage.reduce.size() != 3 ||
+      stage.output.dtype() != DataType::Float(32)) {
+    return decline("not a float32 convolution in NHWC");
+  }
+  PrimExpr value = InlineProducers(group, stage.value, group.anchor);
+  const auto* mul = value.as<tirx::MulNode>();
+  if (mul == nullptr) return decline("the summand is not a product");
+  PrimExpr a = mul->a, b = mul->b;
+  if (UsesVar(a, stage.spatial[3].var)) std::swap(a, b);
+  if (const auto* call = a.as<CallNode>()) {
+    if (!call->op.same_as(tirx::builtin::if_then_else())) return decline("an unknown input");
+    a = PrimExpr(call->args[1]);
+  }
+  const auto* x = a.as<BufferLoadNode>();
+  std::vector<Buffer> weights = ReadBuffers(b);
+  if (x == nullptr || x->indices.size() != 4) return decline("the input is not read plainly");
+  if (weights.size() != 1 || weights[0].ndim() != 4) return decline("no transformed weight");
+  FlatAccess access;
+  Map<Var, PrimExpr> zeros;
+  for (const auto* iters : {&stage.spatial, &stage.reduce}) {
+    for (const Iter& iter : *iters) zeros.Set(iter.var, Index(0));
+  }
+  auto border = [&](size_t d) -> std::optional<int64_t> {
+    PrimExpr first = access.Simplify(Substitute(x->indices[d], zeros));
+    const int64_t* known = as_const_int(first);
+    const bool steps = (stage.spatial[d].extent == 1 ||
+                        access.Coefficient(x->indices[d], stage.spatial[d].var) == 1) &&
+                       access.Coefficient(x->indices[d], stage.reduce[d - 1].var) == 1;
+    if (known == nullptr || !steps) return std::nullopt;
+    return -*known;
+  };
+  auto pad_h = border(1), pad_w = border(2);
+  if (!pad_h || !pad_w) return decline("another stride");
+  return WinogradAnchor{x->buffer, weights[0], *pad_h, *pad_w,
+                        *as_const_int(weights[0].shape()[3])};
+}
+
+class WinogradEmitter {
+ public:
+  WinogradEmitter(const Group& group, WinogradAnchor anchor, Epilogue epilogue,
+                  const Target& target)
+      : stage_(group.stages[group.anchor]),
+        a_(std::move(anchor)),
+        epilogue_(std::move(epilogue)),
+        lanes_(VectorLanes(kFloat, target)) {
+    height_ = *as_const_int(a_.x.shape()[1]);
+    width_ = *as_const_int(a_.x.shape()[2]);
+    ic_ = *as_const_int(a_.x.shape()[3]);
+    batch_ = stage_.spatial[0].extent;
+    out_h_ = stage_.spatial[1].extent;
+    out_w_ = stage_.spatial[2].extent;
+    oc_ = stage_.spatial[3].extent;
+    tiles_h_ = CeilDiv(out_h_, kTile);
+    tiles_w_ = CeilDiv(out_w_, kTile);
+    tiles_ = batch_ * tiles_h_ * tiles_w_;
+    plan_ = PlanWinograd(tiles_, ic_, oc_, a_.panel, target);
+    pitch_ = CeilDiv(ic_, lanes_) * lanes_;
+    // Rows must not all fall on the same cache sets.
+    if (pitch_ * kFloat.bytes() % 1024 == 0) pitch_ += lanes_;
+    parallel_ = CpuFeaturesOf(target).num_cores > 1 && tiles_ * ic_ * oc_ >= 10000;
+  }
+
+  Stmt Emit() {
+    Var task = IndexVar("task"), panel = IndexVar("panel");
+    access_.Bind(task, plan_.tasks);
+    first_ = IndexVar("tile0");
+    access_.Bind(first_, plan_.tasks * plan_.per_task);
+    const int64_t panels = CeilDiv(oc_, a_.panel);
+    access_.Bind(panel, panels);
+    v_ = FlatAccess::Scratch("v", kAllPoints * plan_.per_task * pitch_, kFloat, "global");
+    m_ = FlatAccess::Scratch("m", kAllPoints * plan_.per_task * a_.panel, kFloat, "global");
+    access_.UseAsIs(v_);
+    access_.UseAsIs(m_);
+    here_ = Index(plan_.per_task);
+    if (tiles_ % plan_.per_task != 0) here_ = min(here_, Index(tiles_) - first_);
+    Stmt each = SeqStmt::Flatten(Products(panel), Outputs(panel));
+    Stmt body = SeqStmt::Flatten(Bind(first_, PrimExpr(task) * Index(plan_.per_task)),
+                                 tirx::AllocBuffer(v_), tirx::AllocBuffer(m_), Inputs(),
+                                 Loop(panel, panels, each));
+    return access_.Wrap(parallel_ ? ParallelLoop(task, plan_.tasks, body)
+                                  : Loop(task, plan_.tasks, body));
+  }
+
+ private:
+  static inline const DataType kFloat = DataType::Float(32);
+
+  /// Position of one tile of the task: its number, picture, and first output.
+  struct TilePlace {
+    Var image, top, left;
+    Array<Stmt> bind;
+  };
+
+  TilePlace PlaceOf(const Var& tile) {
+    TilePlace place{IndexVar("n"), IndexVar("oh0"), IndexVar("ow0"), {}};
+    Var index = IndexVar("index");
+    access_.Bind(index, tiles_);
+    access_.Bind(place.image, batch_);
+    access_.Bind(place.top, tiles_h_ * kTile);
+    access_.Bind(place.left, tiles_w_ * kTile);
+    auto define = [&](const Var& var, const PrimExpr& value) {
+      place.bind.push_back(Bind(var, access_.Simplify(value)));
+    };
+    define(index, PrimExpr(first_) + tile);
+    define(place.image, floordiv(index, Index(tiles_h_ * tiles_w_)));
+    define(place.top, floormod(floordiv(index, Index(tiles_w_)), Index(tiles_h_)) * Index(kTile));
+    define(place.left, floormod(index, Index(tiles_w_)) * Index(kTile));
+    return place;
+  }
+
+  /// A variable for a vector, bound at the end of `seq`.
+  static auto Namer(Array<Stmt>* seq) {
+    return [seq](const PrimExpr& value) -> PrimExpr {
+      Var var("t", value.dtype());
+      seq->push_back(Bind(var, value));
+      return var;
+    };
+  }
+
+  // --- inputs ---
+
+  Stmt Inputs() {
+    Var tile = IndexVar("tile");
+    access_.Bind(tile, plan_.per_task);
+    TilePlace place = PlaceOf(tile);
+    Var row = IndexVar("ih0"), col = IndexVar("iw0"), base = IndexVar("base");
+    access_.BindRange(row, -a_.pad_h, tiles_h_ * kTile + a_.pad_h);
+    access_.BindRange(col, -a_.pad_w, tiles_w_ * kTile + a_.pad_w);
+    Array<Stmt> seq = place.bind;
+    seq.push_back(Bind(row, PrimExpr(place.top) - Index(a_.pad_h)));
+    seq.push_back(Bind(col, PrimExpr(place.left) - Index(a_.pad_w)));
+    PrimExpr pixel = (PrimExpr(place.image) * Index(height_) + row) * Index(width_) + col;
+    seq.push_back(Bind(base, pixel * Index(ic_)));
+    Stmt inside = Channels([&](const PrimExpr& c, int64_t width) {
+      return Transform(tile, c, width, [&](int64_t i, int64_t j) {
+        PrimExpr at = PrimExpr(base) + Index((i * width_ + j) * ic_) + c;
+        return BufferLoad(access_.Alias(a_.x), {Consecutive(access_.Simplify(at), width)});
+      });
+    });
+    const bool never_leaves = a_.pad_h == 0 && a_.pad_w == 0 && tiles_h_ * kTile + 2 <= height_ &&
+                              tiles_w_ * kTile + 2 <= width_;
+    if (never_leaves) {
+      seq.push_back(inside);
+    } else {
+      PrimExpr whole = PrimExpr(row) >= Index(0) && PrimExpr(row) <= Index(height_ - kPoints) &&
+                       PrimExpr(col) >= Index(0) && PrimExpr(col) <= Index(width_ - kPoints);
+      seq.push_back(IfThenElse(whole, inside, BorderTile(tile, row, col, base)));
+    }
+    return For(tile, Index(0), here_, ForKind::kSerial, SeqStmt::Flatten(seq));
+  }
+
+  template <typename F>
+  Stmt Channels(F body) {
+    const int64_t whole = ic_ / lanes_, rest = ic_ % lanes_;
+    Array<Stmt> seq;
+    if (whole > 0) {
+      Var block = IndexVar("c_block");
+      access_.Bind(block, whole);
+      seq.push_back(Loop(block, whole, body(PrimExpr(block) * Index(lanes_), lanes_)));
+    }
+    if (rest > 0) seq.push_back(body(Index(whole * lanes_), rest));
+    return SeqStmt::Flatten(seq);
+  }
+
+  /// V[:, tile, c..c + width) from the 6x6 vectors that `load` gives.
+  template <typename F>
+  Stmt Transform(const Var& tile, const PrimExpr& c, int64_t width, F load) {
+    Array<Stmt> seq;
+    auto name = Namer(&seq);
+    std::array<std::array<PrimExpr, 6>, 6> half;  // [row of the transform][column]
+    for (int64_t j = 0; j < kPoints; ++j) {
+      std::array<PrimExpr, 6> column;
+      for (int64_t i = 0; i < kPoints; ++i) column[i] = name(load(i, j));
+      std::array<PrimExpr, 6> out = InputTransform(column, name);
+      for (int64_t i = 0; i < kPoints; ++i) half[i][j] = out[i];
+    }
+    for (int64_t i = 0; i < kPoints; ++i) {
+      std::array<PrimExpr, 6> out = InputTransform(half[i], name);
+      for (int64_t j = 0; j < kPoints; ++j) {
+        PrimExpr at = (Index((i * kPoints + j) * plan_.per_task) + tile) * Index(pitch_) + c;
+        seq.push_back(BufferStore(v_, out[j], {Consecutive(access_.Simplify(at), width)}));
+      }
+    }
+    return SeqStmt::Flatten(seq);
+  }
+
+  /// A tile that reaches over the border: its inputs are collected first, zero outside.
+  Stmt BorderTile(const Var& tile, const Var& row, const Var& col, const Var& base) {
+    Buffer patch = FlatAccess::Scratch("patch", kAllPoints * lanes_, kFloat, "local");
+    access_.UseAsIs(patch);
+    Stmt body = Channels([&](const PrimExpr& c, int64_t width) {
+      Var i = IndexVar("i"), j = IndexVar("j");
+      access_.Bind(i, kPoints);
+      access_.Bind(j, kPoints);
+      PrimExpr h = PrimExpr(row) + i, w = PrimExpr(col) + j;
+      PrimExpr inside = h >= Index(0) && h < Index(height_) && w >= Index(0) && w < Index(width_);
+      PrimExpr from = PrimExpr(base) + (PrimExpr(i) * Index(width_) + j) * Index(ic_) + c;
+      PrimExpr to = (PrimExpr(i) * Index(kPoints) + j) * Index(lanes_);
+      auto store = [&](const PrimExpr& value) {
+        return BufferStore(patch, value, {Consecutive(to, width)});
+      };
+      PrimExpr zero = make_zero(kFloat.with_lanes(static_cast<int>(width)));
+      PrimExpr x = BufferLoad(access_.Alias(a_.x), {Consecutive(access_.Simplify(from), width)});
+      Stmt collect = Loop(i, kPoints, Loop(j, kPoints, IfThenElse(inside, store(x), store(zero))));
+      return SeqStmt::Flatten(collect, Transform(tile, c, width, [&](int64_t r, int64_t s) {
+                                return BufferLoad(
+                                    patch, {Consecutive(Index((r * kPoints + s) * lanes_), width)});
+                              }));
+    });
+    return SeqStmt::Flatten(tirx::AllocBuffer(patch), body);
+  }
+
+  // --- products ---
+
+  Stmt Products(const Var& panel) {
+    Var point = IndexVar("point"), part = IndexVar("part");
+    const int64_t parts = plan_.per_task / plan_.rows;
+    access_.Bind(point, kAllPoints);
+    access_.Bind(part, parts);
+    const int64_t vectors = a_.panel / lanes_;
+    RegisterTile sums(&access_, kFloat, lanes_, plan_.rows,
+                      std::vector<int64_t>(static_cast<size_t>(vectors), lanes_));
+    Buffer u = access_.Alias(a_.u);
+    PrimExpr plane = (PrimExpr(panel) * Index(kAllPoints) + point) * Index(ic_ * a_.panel);
+    PrimExpr row0 = PrimExpr(point) * Index(plan_.per_task) + PrimExpr(part) * Index(plan_.rows);
+    auto load_a = [&](int64_t i, const PrimExpr& k) {
+      return BufferLoad(v_, {access_.Simplify((row0 + Index(i)) * Index(pitch_) + k)});
+    };
+    auto load_b = [&](size_t v, const PrimExpr& k) {
+      PrimExpr at = plane + k * Index(a_.panel) + Index(static_cast<int64_t>(v) * lanes_);
+      return BufferLoad(u, {Consecutive(access_.Simplify(at), lanes_)});
+    };
+    // The next point's weights, or the next panel's first ones.
+    auto prefetch = [&](const PrimExpr& group, int64_t steps) {
+      const int64_t line = 64 / kFloat.bytes();
+      const int64_t lines = CeilDiv(steps * a_.panel / line, parts);
+      PrimExpr next = plane + Index(ic_ * a_.panel) +
+                      (PrimExpr(part) * Index(ic_ / steps) + group) * Index(lines * line);
+      Array<Stmt> seq;
+      for (int64_t i = 0; i < lines; ++i) {
+        seq.push_back(PrefetchLine(u, access_.Simplify(next + Index(i * line))));
+      }
+      return SeqStmt::Flatten(seq);
+    };
+    Array<Stmt> seq{sums.Sum(ic_, load_a, load_b, prefetch)};
+    for (int64_t i = 0; i < plan_.rows; ++i) {
+      for (int64_t v = 0; v < vectors; ++v) {
+        PrimExpr at = (row0 + Index(i)) * Index(a_.panel) + Index(v * lanes_);
+        seq.push_back(BufferStore(m_, BufferLoad(sums.acc(), {sums.Lanes(i, v)}),
+                                  {Consecutive(access_.Simplify(at), lanes_)}));
+      }
+    }
+    return Loop(point, kAllPoints, Loop(part, parts, SeqStmt::Flatten(seq)));
+  }
+
+  // --- outputs ---
+
+  Stmt Outputs(const Var& panel) {
+    Var tile = IndexVar("tile"), vector = IndexVar("vector");
+    access_.Bind(tile, plan_.per_task);
+    TilePlace place = PlaceOf(tile);
+    const int64_t per_panel = a_.panel / lanes_, all = CeilDiv(oc_, lanes_);
+    access_.Bind(vector, per_panel);
+    PrimExpr count = Index(std::min(per_panel, all));
+    if (all % per_panel != 0) count = min(count, Index(all) - PrimExpr(panel) * Index(per_panel));
+    Var column = IndexVar("column");
+    access_.Bind(column, all * lanes_);
+    PrimExpr first = PrimExpr(panel) * Index(a_.panel) + PrimExpr(vector) * Index(lanes_);
+    auto body = [&](int64_t width) { return OutputVector(place, tile, vector, column, width); };
+    Stmt store = body(std::min(lanes_, oc_));
+    if (oc_ > lanes_ && oc_ % lanes_ != 0) {
+      store = IfThenElse(PrimExpr(column) <= Index(oc_ - lanes_), store, body(oc_ % lanes_));
+    }
+    Stmt vectors = For(vector, Index(0), count, ForKind::kSerial,
+                       SeqStmt::Flatten(Bind(column, first), store));
+    Array<Stmt> seq = place.bind;
+    seq.push_back(vectors);
+    return For(tile, Index(0), here_, ForKind::kSerial, SeqStmt::Flatten(seq));
+  }
+
+  Stmt OutputVector(const TilePlace& place, const Var& tile, const Var& vector, const Var& column,
+                    int64_t width) {
+    Array<Stmt> seq;
+    auto name = Namer(&seq);
+    std::array<std::array<PrimExpr, 6>, 4> half;
+    for (int64_t j = 0; j < kPoints; ++j) {
+      std::array<PrimExpr, 6> points;
+      for (int64_t i = 0; i < kPoints; ++i) {
+        PrimExpr row = Index((i * kPoints + j) * plan_.per_task) + tile;
+        PrimExpr at = row * Index(a_.panel) + PrimExpr(vector) * Index(lanes_);
+        points[i] = name(BufferLoad(m_, {Consecutive(access_.Simplify(at), lanes_)}));
+      }
+      std::array<PrimExpr, 4> out = OutputTransform(points, name);
+      for (int64_t i = 0; i < kTile; ++i) half[i][j] = out[i];
+    }
+    Buffer result = FlatAccess::Scratch("result", kTile * kTile * lanes_, kFloat, "local");
+    access_.UseAsIs(result);
+    for (int64_t i = 0; i < kTile; ++i) {
+      std::array<PrimExpr, 4> out = OutputTransform(half[i], name);
+      for (int64_t j = 0; j < kTile; ++j) {
+        seq.push_back(
+            BufferStore(result, out[j], {Consecutive(Index((i * kTile + j) * lanes_), lanes_)}));
+      }
+    }
+    Var i = IndexVar("i"), j = IndexVar("j");
+    access_.Bind(i, kTile);
+    access_.Bind(j, kTile);
+    PrimExpr rows = Index(kTile), cols = Index(kTile);
+    if (out_h_ % kTile != 0) rows = min(rows, Index(out_h_) - place.top);
+    if (out_w_ % kTile != 0) cols = min(cols, Index(out_w_) - place.left);
+    Stmt store = StoreOutput(place, result, i, j, column, width);
+    store = For(j, Index(0), cols, ForKind::kSerial, store);
+    seq.push_back(For(i, Index(0), rows, ForKind::kSerial, store));
+    return SeqStmt::Flatten(tirx::AllocBuffer(result), SeqStmt::Flatten(seq));
+  }
+
+  Stmt StoreOutput(const TilePlace& place, const Buffer& result, const Var& i, const Var& j,
+                   const Var& column, int64_t width) {
+    Var lane = IndexVar("lane");
+    access_.Bind(lane, width);
+    Map<Var, PrimExpr> values{{stage_.spatial[0].var, PrimExpr(place.image)},
+                              {stage_.spatial[1].var, PrimExpr(place.top) + i},
+                              {stage_.spatial[2].var, PrimExpr(place.left) + j},
+                              {stage_.spatial[3].var, PrimExpr(column) + lane}};
+    PrimExpr sum = BufferLoad(result, {(PrimExpr(i) * Index(kTile) + j) * Index(lanes_) + lane});
+    PrimExpr value = sum;
+    if (epilogue_.value.defined()) {
+      // The sum is flat already: stand in a variable while the rest is made flat.
+      Var here("sum", kFloat);
+      value = ReplaceLoads(epilogue_.value, stage_.output, PrimExpr(here));
+      value = access_.Loads(Substitute(value, values));
+      value = Substitute(value, Map<Var, PrimExpr>{{here, sum}});
+    }
+    const Buffer& output = epilogue_.stage->output;
+    Array<PrimExpr> indices =
+        epilogue_.indices.Map([&](const PrimExpr& index) { return Substitute(index, values); });
+    return VectorLoop(lane, width,
+                      BufferStore(access_.Alias(output), value, {access_.Offset(output, indices)}));
+  }
+
+  const Stage& stage_;
+  WinogradAnchor a_;
+  Epilogue epilogue_;
+  int64_t lanes_;
+  int64_t height_, width_, ic_, batch_, out_h_, out_w_, oc_, tiles_h_, tiles_w_, tiles_, pitch_;
+  bool parallel_;
+  WinogradTiles plan_;
+  FlatAccess access_;
+  Var first_;
+  PrimExpr here_;  // tiles of this task
+  Buffer v_, m_;
+};
+
+/// Whether the algorithm is worth it: fewer multiplications against transforms and larger weights.
+std::optional<KernelPlan> QueryWinograd(const KernelQuery& query, const Target& target) {
+  const DataType f32 = DataType::Float(32);
+  const std::vector<int64_t> three{3, 3}, one{1, 1};
+  if (query.tile_op != "conv2d" || !query.constant_b || query.groups != 1) return std::nullopt;
+  if (query.a_dtype != f32 || query.b_dtype != f32 || query.out_dtype != f32) return std::nullopt;
+  if (query.kernel != three || query.strides != one || query.dilation != one) return std::nullopt;
+  if (query.out.size() != 2 || query.m == 0 || query.n == 0 || query.k == 0) return std::nullopt;
+  if (!transform::PassContext::Current()->GetConfig<bool>(kOption, true).value()) {
+    return std::nullopt;
+  }
+  const int64_t ic = query.k / 9, pixels = query.out[0] * query.out[1];
+  const int64_t tiles =
+      query.m / pixels * CeilDiv(query.out[0], kTile) * CeilDiv(query.out[1], kTile);
+  KernelPlan plan;
+  plan.rule = kRuleName;
+  plan.data_layout = "NHWC";
+  plan.weight_form = kWinograd;
+  plan.panel = PanelColumns(tiles, query.n, f32, target);
+  const int64_t lanes = VectorLanes(f32, target);
+  const WinogradTiles cut = PlanWinograd(tiles, ic, query.n, plan.panel, target);
+  const double direct = static_cast<double>(query.m * query.k * CeilDiv(query.n, lanes));
+  constexpr double kGain = 1.25;
+  if (direct < kGain * cut.cost) return std::nullopt;
+  plan.cost = cut.cost / 3e9;
+  return plan;
+}
+
+std::optional<tirx::PrimFunc> EmitWinograd(const tirx::PrimFunc& func, const Target& target,
+                                           std::string* why) {
+  auto group = ParseGroup(func, why);
+  if (!group) return std::nullopt;
+  auto anchor = Match(*group, why);
+  if (!anchor) return std::nullopt;
+  auto epilogue = ReadEpilogue(*group, why);
+  if (!epilogue) return std::nullopt;
+  WinogradEmitter emitter(*group, *std::move(anchor), *std::move(epilogue), target);
+  return ScheduledFunc(func, emitter.Emit());
+}
+
+const bool kRegistered = RegisterRule({kRuleName, 110, QueryWinograd, EmitWinograd});
+TVM_REGISTER_PASS_CONFIG_OPTION(kOption, bool);
+
+}  // namespace
+
+void WinogradPack(const float* from, int64_t ic, int64_t oc, int64_t panel, float* to) {
+  const int64_t panels = CeilDiv(oc, panel);
+  std::memset(to, 0, static_cast<size_t>(panels * kAllPoints * ic * panel) * sizeof(float));
+  for (int64_t c = 0; c < ic; ++c) {
+    for (int64_t o = 0; o < oc; ++o) {
+      double half[6][3];
+      for (int64_t p = 0; p < kPoints; ++p) {
+        for (int64_t s = 0; s < 3; ++s) {
+          half[p][s] = 0;
+          for (int64_t r = 0; r < 3; ++r) {
+            half[p][s] += kG[p][r] * static_cast<double>(from[((r * 3 + s) * ic + c) * oc + o]);
+          }
+        }
+      }
+      float* at = to + (o / panel * kAllPoints * ic + c) * panel + o % panel;
+      for (int64_t p = 0; p < kPoints; ++p) {
+        for (int64_t q = 0; q < kPoints; ++q) {
+          const double u = half[p][0] * kG[q][0] + half[p][1] * kG[q][1] + half[p][2] * kG[q][2];
+          at[(p * kPoints + q) * ic * panel] = static_cast<float>(u);
+        }
+      }
+    }
+  }
+}
+
+PrimExpr WinogradTap(const PrimExpr& kh, const PrimExpr& kw,
+                     const std::function<PrimExpr(const PrimExpr& point)>& point) {
+  // g0 = 4 u0, g1 = 3 (u2 - u1), g2 = u5: a first and, for the middle tap, a second term.
+  auto pick = [](const PrimExpr& k, const PrimExpr& first, const PrimExpr& middle,
+                 const PrimExpr& last) {
+    return select(equal(k, Index(0)), first, select(equal(k, Index(1)), middle, last));
+  };
+  auto real = [](double value) { return PrimExpr(make_const(DataType::Float(32), value)); };
+  auto where = [&](const PrimExpr& k, bool second) {
+    return second ? Index(1) : pick(k, Index(0), Index(2), Index(5));
+  };
+  auto weight = [&](const PrimExpr& k, bool second) {
+    return second ? pick(k, real(0), real(-3), real(0)) : pick(k, real(4), real(3), real(1));
+  };
+  PrimExpr sum;
+  for (bool p : {false, true}) {
+    for (bool q : {false, true}) {
+      PrimExpr u = point(where(kh, p) * Index(kPoints) + where(kw, q));
+      PrimExpr term = weight(kh, p) * weight(kw, q) * u;
+      sum = sum.defined() ? sum + term : term;
+    }
+  }
+  return sum;
+}
+
+}  // namespace kernels
+}  // namespace tvm
