@@ -77,6 +77,8 @@ class DataTypeImm : public Expr {
 class TupleNode : public ExprNode {
  public:
   Array<Expr> fields;
+
+  ~TupleNode() { ReleaseDeep(&fields); }
   static void RegisterReflection();
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("relax.expr.Tuple", TupleNode, ExprNode);
 };
@@ -90,6 +92,8 @@ class TupleGetItemNode : public ExprNode {
  public:
   Expr tuple;
   int index = 0;
+
+  ~TupleGetItemNode() { ReleaseDeep(&tuple); }
   static void RegisterReflection();
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("relax.expr.TupleGetItem", TupleGetItemNode, ExprNode);
 };
@@ -129,6 +133,8 @@ class Binding : public ffi::ObjectRef {
 class VarBindingNode : public BindingNode {
  public:
   Expr value;
+
+  ~VarBindingNode() { ReleaseDeep(&value); }
   static void RegisterReflection();
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("relax.expr.VarBinding", VarBindingNode, BindingNode);
 };
@@ -185,6 +191,11 @@ class SeqExprNode : public ExprNode {
  public:
   Array<BindingBlock> blocks;
   Expr body;
+
+  ~SeqExprNode() {
+    ReleaseDeep(&blocks);
+    ReleaseDeep(&body);
+  }
   static void RegisterReflection();
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("relax.expr.SeqExpr", SeqExprNode, ExprNode);
 };
@@ -201,6 +212,11 @@ class IfNode : public ExprNode {
   Expr cond;
   SeqExpr true_branch;
   SeqExpr false_branch;
+
+  ~IfNode() {
+    ReleaseDeep(&true_branch);
+    ReleaseDeep(&false_branch);
+  }
   static void RegisterReflection();
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("relax.expr.If", IfNode, ExprNode);
 };
@@ -216,6 +232,8 @@ class FunctionNode : public BaseFuncNode {
   SeqExpr body;
   Type ret_ty;
   bool is_pure = true;
+
+  ~FunctionNode() { ReleaseDeep(&body); }
   static void RegisterReflection();
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("relax.expr.Function", FunctionNode, BaseFuncNode);
 };

@@ -11,6 +11,10 @@
 #include <unordered_map>
 
 namespace tvm {
+
+// Of <tvm/ir/expr_functor.h>, whose visitors have the names of those below.
+TVM_DLL void CheckStackDepth();
+
 namespace relax {
 
 /// Node kinds that graph-level visitors tell apart.
@@ -40,6 +44,7 @@ class ExprDispatch {
  public:
   virtual ~ExprDispatch() = default;
   virtual R VisitExpr(const Expr& e) {
+    CheckStackDepth();
     switch (KindOf(e)) {
       case ExprKind::kConstant:
         return VisitExpr_(static_cast<const ConstantNode*>(e.get()));

@@ -32,6 +32,20 @@ TVM_DLL Pass RemovePurityChecking();
 TVM_DLL Pass BindParams(String func_name, Map<ffi::Any, ffi::ObjectRef> params);
 TVM_DLL Pass BindSymbolicVars(Map<ffi::Any, PrimExpr> binding, Optional<String> func_name);
 
+/// Attribute `op_pattern` of every PrimFunc, from its accesses.
+TVM_DLL Pass AnnotateTIROpPattern();
+/// Groups of kernel calls as primitive functions; -1 takes the level of the context.
+TVM_DLL Pass FuseOps(int fuse_opt_level = -1);
+/// Primitive functions as one PrimFunc each.
+TVM_DLL Pass FuseTIR();
+TVM_DLL Pass ConvertToDataflow(int64_t min_size = 2);
+TVM_DLL Pass LambdaLift();
+TVM_DLL Pass RemoveUnusedParameters();
+TVM_DLL Pass LiftTransformParams(bool shared_transform = false);
+/// Products in float16; `out_dtype` (float32 or float16) is what they give.
+TVM_DLL Pass ToMixedPrecision(DataType out_dtype,
+                              Optional<Array<String>> fp16_input_names = std::nullopt);
+
 /// Algebraic clean-up of inference graphs: batch norm into convolution, scale chains.
 TVM_DLL Pass SimplifyInference();
 /// Convolution chains in the layouts that the target's kernel rules want.

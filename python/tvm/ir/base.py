@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import tvm_ffi
 from tvm.runtime import _ffi_node_api
-from tvm.runtime.scriptable import Scriptable
+from tvm.runtime.scriptable import _text
 from tvm_ffi import Object, get_global_func, register_object
 from tvm_ffi.access_path import AccessPath
 
@@ -15,6 +15,9 @@ from . import _ffi_api
 
 class Node(Object):
     """Base class of IR objects."""
+
+    def __repr__(self) -> str:
+        return _text(self)
 
 
 @register_object("ir.SourceName")
@@ -166,11 +169,11 @@ def get_first_structural_mismatch(lhs, rhs, map_free_vars: bool = False):
 
 def _render(value, path: AccessPath) -> str:
     """Script with the place at `path` underlined, or the plain text without a printer."""
-    if get_global_func("node.TVMScriptPrinterScript", allow_missing=True) is None or not isinstance(
-        value, Scriptable
-    ):
+    if get_global_func("node.TVMScriptPrinterScript", allow_missing=True) is None:
         return str(value)
-    return value.script(syntax_sugar=False, path_to_underline=[path])
+    from tvm.script.printer import script
+
+    return script(value, syntax_sugar=False, path_to_underline=[path])
 
 
 def assert_structural_equal(lhs, rhs, map_free_vars: bool = False) -> None:

@@ -394,10 +394,10 @@ def as_type(ty) -> Type:
     """Type of a Type, a data type or the word ``"handle"``."""
     if isinstance(ty, Type):
         return ty
-    if isinstance(ty, str) and (ty == "handle" or tvm_ffi.dtype(ty).is_handle):
+    if isinstance(ty, str) and ty not in ("", "void") and tvm_ffi.dtype(ty).is_handle:
         from .type import PointerType
 
-        return PointerType(PrimType("void")) if ty else PrimType("void")
+        return PointerType(PrimType("void"))
     return PrimType(ty)
 
 

@@ -256,6 +256,24 @@ class BlockBuilder(Object):
         gvar = self.add_func(prim, name or getattr(func, "__name__", "te"))
         return call_tir(gvar, operands, out_ty, symbols)
 
+    def call_te_with_grad(self, func, *args, te_grad_name, te_grad_kwargs=None, **kwargs):
+        """:py:meth:`call_te` that names the function making the kernel's gradient.
+
+        Args:
+            func: As for :py:meth:`call_te`.
+            args: As for :py:meth:`call_te`.
+            te_grad_name: Name given to ``register_te_gradient``.
+            te_grad_kwargs: Keyword arguments of that function.
+            kwargs: As for :py:meth:`call_te`.
+        """
+        from .op import call_tir_with_grad
+
+        call = self.call_te(func, *args, **kwargs)
+        symbols = call.args[2] if len(call.args) > 2 else None
+        return call_tir_with_grad(
+            call.args[0], call.args[1], call.ty_args[0], te_grad_name, te_grad_kwargs, symbols
+        )
+
     def emit_te(self, func, *args, **kwargs) -> Var:
         """:py:meth:`call_te`, bound to a variable."""
         name_hint = kwargs.pop("name_hint", "")

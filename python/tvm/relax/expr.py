@@ -235,6 +235,17 @@ class Function(BaseFunc, Scriptable):
         binding = {k: convert_dims([v])[0] for k, v in binding.items()}
         return _ffi_api.FunctionBindSymbolicVars(self, binding)
 
+    def inline_functions(self, function_map) -> Function:
+        """Replace calls of functions, by name or GlobalVar, with the functions' bodies.
+
+        Args:
+            function_map: GlobalVar or name -> function; the functions may call each other.
+
+        Raises:
+            ValueError: A function calls itself, directly or through others of the map.
+        """
+        return _ffi_api.FunctionInlineFunctions(self, list(function_map.items()))
+
 
 @register_object("relax.expr.ExternFunc")
 class ExternFunc(BaseFunc):
@@ -294,7 +305,10 @@ def const(value, dtype=None) -> Constant:
     dtype = tvm_ffi.dtype(dtype)
     if isinstance(value, (bool, Integral, Real)) and not isinstance(value, np.generic):
         if dtype.is_integer or str(dtype) == "bool":
-            return _ffi_api.ScalarConstInt(int(value), dtype)
+            value = int(value)
+            if not -(2**63) <= value < 2**63:
+                return Constant(tvm.runtime.tensor(np.array(value, str(dtype))))
+            return _ffi_api.ScalarConstInt(value, dtype)
         return _ffi_api.ScalarConstFloat(float(value), dtype)
     array = np.asarray(value).astype(str(dtype))
     return Constant(tvm.runtime.tensor(np.ascontiguousarray(array).reshape(array.shape)))

@@ -12,6 +12,12 @@ class Scriptable:
 
     __slots__ = ()
 
+    def __init_subclass__(cls, **kwargs) -> None:
+        super().__init_subclass__(**kwargs)
+        # The base class of objects often comes first and brings its own.
+        if cls.__repr__ == core.Object.__repr__:
+            cls.__repr__ = Scriptable.__repr__
+
     def script(self, **options) -> str:
         """TVMScript of this object.
 
@@ -43,9 +49,8 @@ class Scriptable:
 
 
 def _text(obj) -> str:
-    """Script of an object; its fields where no printer is built in."""
-    if core._get_global_func("node.TVMScriptPrinterScript", True) is None:
-        if isinstance(obj, core.CObject) and obj.__chandle__() == 0:
-            return f"{type(obj).__name__}(chandle=None)"
-        return core.object_repr(obj)
-    return obj.script()
+    """Script of an object; its fields where no printer is built in, or it cannot be printed."""
+    if isinstance(obj, core.CObject) and obj.__chandle__() == 0:
+        return f"{type(obj).__name__}(chandle=None)"
+    printer = core._get_global_func("script.printer.Text", True)
+    return core.object_repr(obj) if printer is None else printer(obj)

@@ -12,7 +12,7 @@ from tvm.ir import PointerType, PrimType, Range, Type, Var
 from tvm_ffi import core, register_object
 
 from . import _ffi_api
-from .expr import BufferLoad, Ramp
+from .expr import Add, BufferLoad, Ramp
 from .stmt import BufferRegion, BufferStore
 
 
@@ -204,11 +204,12 @@ class Buffer(Var):
                     raise ValueError("a stepped slice needs an index for every axis")
                 start = 0 if index.start is None else index.start
                 stop = extent if index.stop is None else index.stop
-                ranges.append(Range(start, stop))
+                ranges.append(_between(start, stop))
             elif isinstance(index, Range):
                 ranges.append(index)
             else:
-                ranges.append(Range.from_min_extent(index, 1))
+                one = ir.IntImm(index.dtype, 1) if isinstance(index, ir.Expr) else 1
+                ranges.append(Range.from_min_extent(index, one))
         return BufferRegion(self, ranges)
 
 
@@ -224,9 +225,22 @@ for _field in _TYPE_FIELDS:
 
 
 def _vector_index(indices: list, lanes: int) -> list:
-    if lanes <= 1:
+    is_vector = isinstance(indices[-1], ir.Expr) and indices[-1].dtype.lanes != 1
+    if lanes <= 1 or is_vector:
         return indices
     return [*indices[:-1], Ramp(indices[-1], 1, lanes)]
+
+
+def _between(start, stop) -> Range:
+    """Range of a slice: ``stop = start + n`` as written has the extent ``n`` as written."""
+    if isinstance(stop, Add) and isinstance(start, ir.Expr):
+        if tvm_ffi.structural_equal(stop.a, start):
+            return Range.from_min_extent(start, stop.b)
+    if not isinstance(start, ir.Expr) or isinstance(start, ir.IntImm):
+        return Range(start, stop)
+    from tvm.arith import Analyzer
+
+    return Range.from_min_extent(start, Analyzer().simplify(stop - start))
 
 
 def _point(index, extent):

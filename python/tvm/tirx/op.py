@@ -345,10 +345,9 @@ def type_annotation(dtype) -> Call:
 
 
 def tvm_access_ptr(ptype, data, offset, extent, rw_mask) -> Call:
-    """Checked pointer into memory."""
-    return _call(
-        "tvm_access_ptr", "handle", [type_annotation(ptype), data, offset, extent, rw_mask]
-    )
+    """Checked pointer into memory; `ptype` is a data type or a ``type_annotation`` of one."""
+    element = ptype if isinstance(ptype, Expr) else type_annotation(ptype)
+    return _call("tvm_access_ptr", "handle", [element, data, offset, extent, rw_mask])
 
 
 def tvm_throw_last_error() -> Call:

@@ -10,22 +10,28 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "relax/transform/utils.h"
+
 namespace tvm {
 namespace relax {
 
 namespace {
 
-/// A copy of a body with variables of its own: every definition gets a new variable, so that a
-/// function can be inlined any number of times.
+/// Copies values of a body with variables of their own: every definition gets a new variable, so
+/// that a function can be inlined any number of times.
 class BodyCopier : public ExprMutator {
  public:
-  using ExprMutator::VisitExpr_;
+  void Replace(const Var& var, const Expr& by) { var_remap_[var.get()] = by; }
+  Type CopyType(const Type& ty) { return VisitType(ty); }
 
-  SeqExpr Copy(const Function& func, const Array<Expr>& args) {
-    for (size_t i = 0; i < args.size(); ++i) var_remap_[func->params[i].get()] = args[i];
-    return VisitWithNewScope(func->body);
+  void VisitVarBinding(const VarBindingNode* b) override {
+    Expr value = VisitExpr(b->value);
+    builder_->EmitNormalized(VarBinding(VisitVarDef(b->var), value, b->span));
   }
-
+  void VisitMatchCast(const MatchCastNode* b) override {
+    Expr value = builder_->NormalizeArgument(VisitExpr(b->value));
+    builder_->EmitNormalized(MatchCast(VisitVarDef(b->var), value, VisitType(b->ty), b->span));
+  }
   Var VisitVarDef(const Var& var) override {
     Type ty = VisitType(var->ty);
     Var fresh = var.as<DataflowVarNode>() ? Var(DataflowVar(var->name, ty, var->span))
@@ -61,13 +67,34 @@ class FunctionInliner : public ExprMutator {
         << " arguments, but is called with " << call->args.size();
     TVM_FFI_CHECK(open_.insert(gv).second, ValueError)
         << "function " << gv->name_hint << " calls itself, so that it cannot be inlined";
-    SeqExpr body = BodyCopier().Copy(BindSymbols(callee.value(), call->args), call->args);
-    Expr result = VisitExpr(body);
+    Expr result =
+        Inline(BindSymbols(transform::RenewSymbolicVars(callee.value()), call->args), call->args);
     open_.erase(gv);
     return result;
   }
 
  private:
+  /// Adds the bindings of the body to the current block; returns the result.
+  Expr Inline(const Function& func, const Array<Expr>& args) {
+    BodyCopier copier;
+    for (size_t i = 0; i < args.size(); ++i) copier.Replace(func->params[i], args[i]);
+    for (const BindingBlock& block : func->body->blocks) {
+      for (const Binding& binding : block->bindings) {
+        const Var& var = binding->var;
+        if (const auto* b = binding.as<VarBindingNode>()) {
+          Expr value = VisitExpr(copier.VisitExpr(b->value));
+          copier.Replace(var, builder_->Emit(value, var->name));
+        } else {
+          const auto* cast = binding.as<MatchCastNode>();
+          Expr value = VisitExpr(copier.VisitExpr(cast->value));
+          Type ty = copier.CopyType(cast->ty);
+          copier.Replace(var, builder_->EmitMatchCast(value, ty, var->name));
+        }
+      }
+    }
+    return copier.VisitExpr(func->body->body);
+  }
+
   Optional<Function> Find(const GlobalVarNode* gv) const {
     if (auto it = by_var_.find(gv); it != by_var_.end()) return it->second;
     auto it = by_name_.find(std::string(gv->name_hint));

@@ -217,5 +217,21 @@ int LayoutAxis(const String& layout, char axis) {
   return pos == std::string_view::npos ? -1 : static_cast<int>(pos);
 }
 
+void CheckSameDim(const Call& call, const char* what, const PrimExpr& a, const PrimExpr& b, int i) {
+  auto m = AsInt(a), n = AsInt(b);
+  TVM_FFI_CHECK(!m || !n || *m == *n, ValueError)
+      << OpName(call) << " requires " << what << " to have equal extents in dimension " << i
+      << ", but they have " << *m << " and " << *n;
+}
+
+void CheckReadable(const Call& call, const PrimExpr& extent, const Array<PrimExpr>& indices) {
+  if (AsInt(extent).value_or(1) != 0) return;
+  for (const PrimExpr& n : indices) {
+    if (AsInt(n).value_or(0) == 0) return;
+  }
+  TVM_FFI_THROW(ValueError) << OpName(call)
+                            << " reads elements along an axis of extent 0, which has none";
+}
+
 }  // namespace relax
 }  // namespace tvm

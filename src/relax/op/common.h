@@ -57,6 +57,11 @@ PrimExpr Product(const Array<PrimExpr>& dims);
 /// True when both are provably equal, false when provably different, else nullopt.
 std::optional<bool> DimsEqual(const BlockBuilder& ctx, const PrimExpr& a, const PrimExpr& b);
 
+/// ValueError when dimension `i` of both tensors is known and differs; `what` names the operands.
+void CheckSameDim(const Call& call, const char* what, const PrimExpr& a, const PrimExpr& b, int i);
+/// ValueError when elements are read from an axis that is known to have none.
+void CheckReadable(const Call& call, const PrimExpr& extent, const Array<PrimExpr>& indices);
+
 /// Position of each axis letter of a layout such as `NCHW`; -1 when absent.
 int LayoutAxis(const String& layout, char axis);
 

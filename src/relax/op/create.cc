@@ -139,6 +139,7 @@ Type InferTake(const Call& call, const BlockBuilder&) {
   if (!dims.has_value() || !idx_dims.has_value()) {
     return TensorType(x->ElementType(), x->ndim - 1 + idx_ndim, x->vdevice);
   }
+  CheckReadable(call, dims.value()[axis], idx_dims.value());
   Array<PrimExpr> out;
   for (int i = 0; i < x->ndim; ++i) {
     if (i == axis) {
@@ -170,6 +171,12 @@ std::optional<std::vector<PrimExpr>> ScalarList(const Expr& e) {
 PrimExpr SliceLength(const BlockBuilder& ctx, PrimExpr dim, PrimExpr begin, PrimExpr end,
                      PrimExpr stride, bool inbound) {
   auto d = AsInt(dim), b = AsInt(begin), e = AsInt(end), s = AsInt(stride);
+  // Longer steps than any extent take the first element only; sums with them must not overflow.
+  constexpr int64_t kLongest = int64_t{1} << 40;
+  if (s && (*s > kLongest || *s < -kLongest)) {
+    s = *s > 0 ? kLongest : -kLongest;
+    stride = Int64(*s);
+  }
   if (d && b && e && s) {
     SliceBounds r = ResolveSlice(*d, *b, *e, *s);
     return Int64(r.length);
@@ -244,12 +251,12 @@ SliceBounds ResolveSlice(int64_t dim, int64_t begin, int64_t end, int64_t stride
   if (stride > 0) {
     lo = std::min(std::max<int64_t>(lo, 0), dim);
     hi = std::min(std::max<int64_t>(hi, 0), dim);
-    return {lo, stride, hi > lo ? (hi - lo + stride - 1) / stride : 0};
+    return {lo, stride, hi > lo ? (hi - lo - 1) / stride + 1 : 0};
   }
   lo = std::min(std::max<int64_t>(lo, -1), dim - 1);
   // An end far below zero means "through the first element".
   hi = end < -dim ? -1 : std::min(std::max<int64_t>(hi, -1), dim - 1);
-  return {lo, stride, lo > hi ? (lo - hi - stride - 1) / -stride : 0};
+  return {lo, stride, lo > hi ? 1 - (lo - hi - 1) / stride : 0};
 }
 
 static const OpRow kCreateRows[] = {

@@ -19,6 +19,17 @@ void CheckIndex(const Call& call, int i) {
       << t->ElementType();
 }
 
+/// Indices must not be longer than the data but along the axis.
+void CheckIndexExtents(const Call& call, int axis, const Array<PrimExpr>& data,
+                       const Array<PrimExpr>& index) {
+  for (int i = 0; i < static_cast<int>(data.size()); ++i) {
+    auto n = AsInt(data[i]), m = AsInt(index[i]);
+    TVM_FFI_CHECK(i == axis || !n || !m || *m <= *n, ValueError)
+        << OpName(call) << " requires the indices to have at most the extents of the data, but in "
+        << "dimension " << i << " they have " << *m << " and the data has " << *n;
+  }
+}
+
 Type InferGatherElements(const Call& call, const BlockBuilder&) {
   const auto* x = TensorArg(call, 0);
   const auto* idx = TensorArg(call, 1);
@@ -26,6 +37,12 @@ Type InferGatherElements(const Call& call, const BlockBuilder&) {
   if (!x->IsUnknownNdim()) {
     NormalizeAxis(call, AttrsOf<GatherElementsAttrs>(call.get())->axis, x->ndim);
     CheckRank(call, 1, idx, x->ndim);
+  }
+  auto xd = x->GetShape(), id = idx->GetShape();
+  if (xd.has_value() && id.has_value()) {
+    const int axis = NormalizeAxis(call, AttrsOf<GatherElementsAttrs>(call.get())->axis, x->ndim);
+    CheckIndexExtents(call, axis, xd.value(), id.value());
+    CheckReadable(call, xd.value()[axis], id.value());
   }
   return WithDtype(idx, x->ElementType());
 }
@@ -43,7 +60,14 @@ Type InferGatherND(const Call& call, const BlockBuilder&) {
   TVM_FFI_CHECK(batch + *depth <= x->ndim, ValueError)
       << "relax.gather_nd: batch_dims (" << batch << ") plus the length of an index (" << *depth
       << ") exceed the rank " << x->ndim;
+  TVM_FFI_CHECK(batch >= 0 && batch < idx->ndim, ValueError)
+      << "relax.gather_nd: batch_dims is " << batch << ", but the indices have " << idx->ndim
+      << " dimensions";
+  for (int i = 0; i < batch; ++i) {
+    CheckSameDim(call, "the data and the indices", xd.value()[i], id.value()[i], i);
+  }
   Array<PrimExpr> out(id.value().begin(), id.value().end() - 1);
+  for (int i = 0; i < *depth; ++i) CheckReadable(call, xd.value()[batch + i], out);
   for (int i = static_cast<int>(batch + *depth); i < x->ndim; ++i) out.push_back(xd.value()[i]);
   return TensorType(ShapeExpr(out), x->ElementType(), x->vdevice);
 }
@@ -69,20 +93,94 @@ Type InferIndexTensor(const Call& call, const BlockBuilder& ctx) {
   for (int i = static_cast<int>(fields.size()); i < x->ndim; ++i) out.push_back(xd.value()[i]);
   return TensorType(ShapeExpr(out), x->ElementType(), x->vdevice);
 }
-Type InferScatter(const Call& call, const BlockBuilder&) {
-  TensorArg(call, 0);
+/// What all scatters ask of their operands.
+void CheckScatter(const Call& call, const String& how) {
+  const auto *x = TensorArg(call, 0), *updates = TensorArg(call, 2);
   CheckIndex(call, 1);
-  TensorArg(call, 2);
+  TVM_FFI_CHECK(x->IsUnknownDtype() || updates->IsUnknownDtype() ||
+                    x->ElementType() == updates->ElementType(),
+                TypeError)
+      << OpName(call) << " requires the updates to have the dtype of the data, but got "
+      << updates->ElementType() << " and " << x->ElementType();
+  TVM_FFI_CHECK(how == "update" || how == "add" || how == "mul" || how == "max" || how == "min",
+                ValueError)
+      << OpName(call)
+      << " expects reduction to be 'update', 'add', 'mul', 'max' or 'min', but got '" << how << "'";
+}
+Type InferScatterElements(const Call& call, const BlockBuilder&) {
+  const auto* attrs = AttrsOf<ScatterElementsAttrs>(call.get());
+  CheckScatter(call, attrs->reduction);
+  const auto *x = TensorArg(call, 0), *idx = TensorArg(call, 1), *up = TensorArg(call, 2);
+  if (x->IsUnknownNdim()) return call->args[0]->ty;
+  const int axis = NormalizeAxis(call, attrs->axis, x->ndim);
+  CheckRank(call, 1, idx, x->ndim);
+  CheckRank(call, 2, up, x->ndim);
+  auto xd = x->GetShape(), id = idx->GetShape(), ud = up->GetShape();
+  if (xd.has_value() && id.has_value()) CheckIndexExtents(call, axis, xd.value(), id.value());
+  for (int i = 0; id.has_value() && ud.has_value() && i < x->ndim; ++i) {
+    CheckSameDim(call, "the indices and the updates", id.value()[i], ud.value()[i], i);
+  }
   return call->args[0]->ty;
 }
-Type InferIndexPut(const Call& call, const BlockBuilder&) {
-  TensorArg(call, 0);
-  TupleArg(call, 1);
-  TensorArg(call, 2);
+/// data [d0 .. dn), indices [b.., k], updates [b.., dk .. dn).
+Type InferScatterND(const Call& call, const BlockBuilder&) {
+  CheckScatter(call, AttrsOf<ScatterNDAttrs>(call.get())->reduction);
+  const auto *x = TensorArg(call, 0), *idx = TensorArg(call, 1), *up = TensorArg(call, 2);
+  auto xd = x->GetShape(), id = idx->GetShape(), ud = up->GetShape();
+  if (!xd.has_value() || !id.has_value() || !ud.has_value()) return call->args[0]->ty;
+  TVM_FFI_CHECK(idx->ndim >= 1, ValueError)
+      << "relax.scatter_nd requires indices of at least one dimension";
+  auto depth = AsInt(id.value().back());
+  if (!depth) return call->args[0]->ty;
+  const int lead = idx->ndim - 1;
+  TVM_FFI_CHECK(*depth <= x->ndim, ValueError)
+      << "relax.scatter_nd: an index of " << *depth << " numbers exceeds the rank " << x->ndim;
+  CheckRank(call, 2, up, lead + x->ndim - static_cast<int>(*depth));
+  for (int i = 0; i < up->ndim; ++i) {
+    const bool outer = i < lead;
+    CheckSameDim(call, outer ? "the indices and the updates" : "the data and the updates",
+                 outer ? id.value()[i] : xd.value()[i - lead + *depth], ud.value()[i], i);
+  }
   return call->args[0]->ty;
 }
-Type InferFirst(const Call& call, const BlockBuilder&) {
-  TensorArg(call, 0);
+/// Values broadcast to the shape of the indices followed by what they leave of the data.
+Type InferIndexPut(const Call& call, const BlockBuilder& ctx) {
+  const auto *x = TensorArg(call, 0), *values = TensorArg(call, 2);
+  auto fields = TupleArg(call, 1);
+  TVM_FFI_CHECK(x->IsUnknownNdim() || static_cast<int>(fields.size()) <= x->ndim, ValueError)
+      << "relax.index_put has more indices than the tensor has dimensions";
+  Optional<Array<PrimExpr>> dims = Array<PrimExpr>();
+  for (const auto* f : fields) {
+    if (!dims.has_value() || !f->GetShape().has_value()) return call->args[0]->ty;
+    dims = BroadcastDims(call, ctx, dims.value(), f->GetShape().value());
+  }
+  auto xd = x->GetShape(), vd = values->GetShape();
+  if (!xd.has_value() || !vd.has_value() || !dims.has_value()) return call->args[0]->ty;
+  Array<PrimExpr> want = dims.value();
+  for (int i = static_cast<int>(fields.size()); i < x->ndim; ++i) want.push_back(xd.value()[i]);
+  TVM_FFI_CHECK(vd.value().size() <= want.size(), ValueError)
+      << "relax.index_put: the values have " << vd.value().size()
+      << " dimensions, the indexed part has " << want.size();
+  const size_t lead = want.size() - vd.value().size();
+  for (size_t i = 0; i < vd.value().size(); ++i) {
+    if (IsConstInt(vd.value()[i], 1)) continue;
+    CheckSameDim(call, "the indexed part and the values", want[lead + i], vd.value()[i],
+                 static_cast<int>(lead + i));
+  }
+  return call->args[0]->ty;
+}
+Type InferSliceScatter(const Call& call, const BlockBuilder&) {
+  const auto *x = TensorArg(call, 0), *src = TensorArg(call, 1);
+  if (x->IsUnknownNdim()) return call->args[0]->ty;
+  const int axis = NormalizeAxis(call, AttrsOf<SliceScatterAttrs>(call.get())->axis, x->ndim);
+  CheckRank(call, 1, src, x->ndim);
+  auto xd = x->GetShape(), sd = src->GetShape();
+  for (int i = 0; xd.has_value() && sd.has_value() && i < x->ndim; ++i) {
+    if (i != axis) CheckSameDim(call, "the data and the source", xd.value()[i], sd.value()[i], i);
+  }
+  auto step = AsInt(PrimArg(call, 4));
+  TVM_FFI_CHECK(step.value_or(1) > 0, ValueError)
+      << "relax.slice_scatter expects a positive step, but got " << *step;
   return call->args[0]->ty;
 }
 Type InferMeshgrid(const Call& call, const BlockBuilder&) {
@@ -139,7 +237,13 @@ Type InferResize(const Call& call, const BlockBuilder&) {
       << OpName(call) << " expects a size of " << D << " values, but got " << size.value().size();
   Array<PrimExpr> out = dims.value();
   const char* axes = D == 2 ? "HW" : "DHW";
-  for (int i = 0; i < D; ++i) out.Set(LayoutAxis(a->layout, axes[i]), size.value()[i]);
+  for (int i = 0; i < D; ++i) {
+    const PrimExpr& extent = size.value()[i];
+    TVM_FFI_CHECK(AsInt(extent).value_or(0) >= 0, ValueError)
+        << OpName(call) << " expects sizes of at least 0, but got " << *AsInt(extent);
+    CheckReadable(call, out[LayoutAxis(a->layout, axes[i])], {extent});
+    out.Set(LayoutAxis(a->layout, axes[i]), extent);
+  }
   return TensorType(ShapeExpr(out), dtype, x->vdevice);
 }
 Type InferGridSample(const Call& call, const BlockBuilder&) {
@@ -154,6 +258,28 @@ Type InferGridSample(const Call& call, const BlockBuilder&) {
                     x->vdevice);
 }
 
+/// Scale and zero point are scalars or hold one number for each position of the axis.
+void CheckPerChannel(const Call& call, const TensorTypeNode* x, int64_t axis) {
+  for (int k = 1; k <= 2; ++k) {
+    const auto* t = TensorArg(call, k);
+    const char* what = k == 1 ? "scale" : "zero point";
+    TVM_FFI_CHECK(t->ndim <= 1, ValueError) << OpName(call) << " expects a " << what
+                                            << " of at most one dimension, but it has " << t->ndim;
+    auto dims = t->GetShape();
+    if (!dims.has_value() || t->ndim != 1) continue;
+    auto n = AsInt(dims.value()[0]);
+    if (n.value_or(0) == 1 || x->IsUnknownNdim()) continue;
+    TVM_FFI_CHECK(x->ndim > 0, ValueError)
+        << OpName(call) << ": a scalar cannot have a " << what << " for each channel";
+    const int at = NormalizeAxis(call, axis, x->ndim);
+    auto xd = x->GetShape();
+    auto extent = xd.has_value() ? AsInt(xd.value()[at]) : std::nullopt;
+    TVM_FFI_CHECK(!n || !extent || *n == *extent, ValueError)
+        << OpName(call) << " expects a " << what << " of 1 or " << *extent << " numbers for axis "
+        << at << ", but got " << *n;
+  }
+}
+
 Type InferQuantize(const Call& call, const BlockBuilder&) {
   const auto* x = TensorArg(call, 0);
   const auto* attrs = AttrsOf<QuantizeAttrs>(call.get());
@@ -161,10 +287,12 @@ Type InferQuantize(const Call& call, const BlockBuilder&) {
       attrs->out_dtype.is_int() || attrs->out_dtype.is_uint() || attrs->out_dtype.is_float8(),
       ValueError)
       << "relax.quantize cannot produce " << attrs->out_dtype;
+  CheckPerChannel(call, x, attrs->axis);
   return WithDtype(x, attrs->out_dtype);
 }
 Type InferDequantize(const Call& call, const BlockBuilder&) {
   const auto* x = TensorArg(call, 0);
+  CheckPerChannel(call, x, AttrsOf<QuantizeAttrs>(call.get())->axis);
   return WithDtype(x, AttrsOf<QuantizeAttrs>(call.get())->out_dtype);
 }
 
@@ -218,21 +346,21 @@ static const OpRow kGatherRows[] = {
      .args = "data, indices, updates",
      .attrs = "axis=0, reduction='update'",
      .attrs_key = "relax.attrs.ScatterElementsAttrs",
-     .infer = InferScatter,
+     .infer = InferScatterElements,
      .lower = LowerScatterElements,
      .doc = "Copy with updates written or combined at the indices along an axis."},
     {.name = "scatter_nd",
      .args = "data, indices, updates",
      .attrs = "reduction='update'",
      .attrs_key = "relax.attrs.ScatterNDAttrs",
-     .infer = InferScatter,
+     .infer = InferScatterND,
      .lower = LowerScatterND,
      .doc = "Copy with slices written or combined at index tuples."},
     {.name = "slice_scatter",
      .args = "input_tensor, src, start:prim, end:prim, step:prim",
      .attrs = "axis=0",
      .attrs_key = "relax.attrs.SliceScatterAttrs",
-     .infer = InferFirst,
+     .infer = InferSliceScatter,
      .pattern = OpPattern::kInjective,
      .lower = LowerSliceScatter,
      .doc = "Copy with a slice replaced by src."},

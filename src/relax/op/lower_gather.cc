@@ -29,6 +29,19 @@ te::Tensor Inj(const LowerArgs& a, const std::function<PrimExpr(const Array<Var>
                int out = 0) {
   return te::compute(a.OutShape(out), te::FCompute(f), a.BlockName(), "injective");
 }
+/// `x(at)` unless `x` turns out to have no elements.
+PrimExpr ReadUnlessEmpty(const te::Tensor& x, const Array<PrimExpr>& at) {
+  PrimExpr some = const_true();
+  for (const PrimExpr& n : x.shape()) {
+    if (!AsInt(n)) some = some && n > Int64(0);
+  }
+  return is_const_int(some, 1) ? x(at) : tvm::if_then_else(some, x(at), make_zero(x.dtype()));
+}
+/// Position `i` of a loop of `extent` in a dimension that is as long, unless one of them is open.
+PrimExpr Within(const PrimExpr& i, const PrimExpr& extent, const PrimExpr& dim) {
+  if (AsInt(extent) && AsInt(dim)) return i;
+  return tvm::max(tvm::min(i, dim - Int64(1)), Int64(0));
+}
 int Pos(int64_t axis, size_t n) {
   return static_cast<int>(axis < 0 ? axis + static_cast<int64_t>(n) : axis);
 }
@@ -38,9 +51,12 @@ int Pos(int64_t axis, size_t n) {
 void LowerGatherElements(LowerArgs& a) {
   int axis = Pos(a.Attrs<GatherElementsAttrs>().axis, a[0].ndim());
   a.out = {Inj(a, [&](const Array<Var>& i) {
-    Array<PrimExpr> at(i.begin(), i.end());
-    at.Set(axis, SafeIndex(a[1](i), a[0].shape()[axis]));
-    return a[0](at);
+    Array<PrimExpr> at;
+    for (int d = 0; d < static_cast<int>(i.size()); ++d) {
+      const PrimExpr& n = a[0].shape()[d];
+      at.push_back(d == axis ? SafeIndex(a[1](i), n) : Within(PrimExpr(i[d]), a[1].shape()[d], n));
+    }
+    return ReadUnlessEmpty(a[0], at);
   })};
 }
 
@@ -51,7 +67,9 @@ void LowerGatherND(LowerArgs& a) {
   size_t lead = idx.ndim() - 1;
   a.out = {Inj(a, [&](const Array<Var>& i) {
     Array<PrimExpr> at;
-    for (int64_t d = 0; d < batch; ++d) at.push_back(PrimExpr(i[d]));
+    for (int64_t d = 0; d < batch; ++d) {
+      at.push_back(Within(PrimExpr(i[d]), idx.shape()[d], x.shape()[d]));
+    }
     for (int64_t d = 0; d < depth; ++d) {
       Array<PrimExpr> where;
       for (size_t k = 0; k < lead; ++k) where.push_back(PrimExpr(i[k]));
@@ -59,7 +77,7 @@ void LowerGatherND(LowerArgs& a) {
       at.push_back(SafeIndex(idx(where), x.shape()[batch + d]));
     }
     for (size_t d = lead; d < i.size(); ++d) at.push_back(PrimExpr(i[d]));
-    return x(at);
+    return ReadUnlessEmpty(x, at);
   })};
 }
 
@@ -75,7 +93,7 @@ void LowerIndexTensor(LowerArgs& a) {
       at.push_back(SafeIndex(BroadcastRead(idx[d], head), x.shape()[d]));
     }
     for (size_t d = lead; d < i.size(); ++d) at.push_back(PrimExpr(i[d]));
-    return x(at);
+    return ReadUnlessEmpty(x, at);
   })};
 }
 
@@ -156,6 +174,12 @@ PrimExpr Reduce(const String& how, const PrimExpr& old, const PrimExpr& update) 
   return tvm::min(old, update);
 }
 
+/// Whether position `i` of a loop of `extent` lies in a dimension of `dim`.
+PrimExpr Inside(const PrimExpr& i, const PrimExpr& extent, const PrimExpr& dim) {
+  auto m = AsInt(extent), n = AsInt(dim);
+  return m && n && *m <= *n ? const_true() : i < dim;
+}
+
 /// out = x, then for every update position: out[at] (+)= update, where `at` is inside.
 void Scatter(
     LowerArgs& a, const Array<te::Tensor>& inputs, const Array<PrimExpr>& update_shape,
@@ -187,7 +211,12 @@ void LowerScatterElements(LowerArgs& a) {
             Stmt s = tirx::BufferStore(
                 out, Reduce(attrs.reduction, tirx::BufferLoad(out, at), tirx::BufferLoad(in[2], u)),
                 at);
-            return tirx::IfThenElse(k >= Int64(0) && k < extent, s);
+            PrimExpr ok = k >= Int64(0) && k < extent;
+            for (int d = 0; d < static_cast<int>(u.size()); ++d) {
+              if (d != axis) ok = ok && Inside(u[d], a[1].shape()[d], a[0].shape()[d]);
+              ok = ok && Inside(u[d], a[1].shape()[d], a[2].shape()[d]);
+            }
+            return tirx::IfThenElse(ok, s);
           });
 }
 
@@ -207,7 +236,13 @@ void LowerScatterND(LowerArgs& a) {
               ok = ok && k >= Int64(0) && k < x.shape()[d];
               at.push_back(k);
             }
-            for (size_t d = lead; d < u.size(); ++d) at.push_back(u[d]);
+            for (size_t d = 0; d < lead; ++d) {
+              ok = ok && Inside(u[d], a[2].shape()[d], idx.shape()[d]);
+            }
+            for (size_t d = lead; d < u.size(); ++d) {
+              ok = ok && Inside(u[d], a[2].shape()[d], x.shape()[d - lead + depth]);
+              at.push_back(u[d]);
+            }
             Stmt s = tirx::BufferStore(
                 out, Reduce(how, tirx::BufferLoad(out, at), tirx::BufferLoad(in[2], u)), at);
             return tirx::IfThenElse(ok, s);

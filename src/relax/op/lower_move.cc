@@ -105,7 +105,7 @@ void LowerTake(LowerArgs& a) {
     for (size_t d = 0; d < idx_ndim; ++d) idx.push_back(PrimExpr(i[axis + d]));
     PrimExpr pos = Wide(a.HasTensor(1) ? a[1](idx) : a.Prim(1));
     if (attrs.mode == "wrap") {
-      pos = tvm::floormod(pos, extent);
+      pos = tvm::floormod(pos, tvm::max(extent, Int64(1)));
     } else {
       // Never reads outside of the tensor: negative positions count from the end, others clip.
       if (attrs.mode == "fast") pos = tvm::select(pos < Int64(0), pos + extent, pos);
@@ -114,7 +114,9 @@ void LowerTake(LowerArgs& a) {
     for (int d = 0; d < axis; ++d) at.push_back(PrimExpr(i[d]));
     at.push_back(pos);
     for (size_t d = axis + idx_ndim; d < i.size(); ++d) at.push_back(PrimExpr(i[d]));
-    return x(at);
+    // An axis that turns out to be empty has nothing to read.
+    if (AsInt(extent)) return x(at);
+    return tvm::if_then_else(extent > Int64(0), x(at), make_zero(x.dtype()));
   })};
 }
 
@@ -299,7 +301,9 @@ void LowerTile(LowerArgs& a) {
   a.out = {te::compute(a.OutShape(), te::FCompute([&](const Array<Var>& i) {
                          Array<PrimExpr> at;
                          for (size_t d = 0; d < n; ++d) {
-                           at.push_back(tvm::floormod(i[i.size() - n + d], a[0].shape()[d]));
+                           // Without elements there is nothing to repeat, and nothing to read.
+                           PrimExpr extent = tvm::max(a[0].shape()[d], Int64(1));
+                           at.push_back(tvm::floormod(i[i.size() - n + d], extent));
                          }
                          return a[0](at);
                        }),
@@ -384,6 +388,8 @@ void LowerPad(LowerArgs& a) {
       } else if (attrs.pad_mode == "reflect") {
         if (before > 0) p = tvm::select(p < Int64(0), Int64(0) - p, p);
         if (after > 0) p = tvm::select(p >= n, n * Int64(2) - Int64(2) - p, p);
+        // An open extent may turn out smaller than what is reflected; never read outside.
+        if (IsConstInt(n, 1) || !AsInt(n)) p = tvm::max(tvm::min(p, n - Int64(1)), Int64(0));
       } else if (attrs.pad_mode == "replicate" || attrs.pad_mode == "edge") {
         p = tvm::min(tvm::max(p, Int64(0)), n - Int64(1));
       } else {
@@ -391,9 +397,14 @@ void LowerPad(LowerArgs& a) {
             << "relax.nn.pad expects pad_mode to be 'constant', 'reflect', 'replicate' or "
                "'circular', but got '"
             << attrs.pad_mode << "'";
-        p = tvm::floormod(p, n);
+        p = tvm::floormod(p, tvm::max(n, Int64(1)));
       }
       at.push_back(p);
+    }
+    if (attrs.pad_mode != "constant") {
+      for (const PrimExpr& n : x.shape()) {
+        if (!AsInt(n)) inside = inside && n > Int64(0);
+      }
     }
     if (is_const_int(inside, 1)) return x(at);
     return tvm::if_then_else(inside, x(at), make_const(x.dtype(), attrs.pad_value));

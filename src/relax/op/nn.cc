@@ -136,6 +136,27 @@ Type InferAttention(const Call& call, const BlockBuilder& ctx) {
                     q->vdevice);
 }
 
+/// Modes that repeat the data need data to repeat, and reflection more than it mirrors.
+void CheckPadWidth(const Call& call, const PadAttrs* attrs, int i, const PrimExpr& extent) {
+  const int64_t before = attrs->pad_width[2 * i], after = attrs->pad_width[2 * i + 1];
+  constexpr int64_t kMost = int64_t{1} << 48;
+  TVM_FFI_CHECK(std::abs(before) <= kMost && std::abs(after) <= kMost, ValueError)
+      << "relax.nn.pad: the widths " << before << " and " << after << " of dimension " << i
+      << " are too large";
+  auto n = AsInt(extent);
+  if (!n) return;
+  TVM_FFI_CHECK(*n + before + after >= 0, ValueError)
+      << "relax.nn.pad: the widths " << before << " and " << after << " crop dimension " << i
+      << " of extent " << *n << " to less than nothing";
+  const int64_t most = std::max(before, after);
+  if (most <= 0 || attrs->pad_mode == "constant") return;
+  TVM_FFI_CHECK(*n > 0, ValueError) << "relax.nn.pad: mode '" << attrs->pad_mode
+                                    << "' cannot extend dimension " << i << " of extent 0";
+  TVM_FFI_CHECK(attrs->pad_mode != "reflect" || most < *n || *n == 1, ValueError)
+      << "relax.nn.pad: reflecting " << most << " elements of dimension " << i
+      << " needs an extent above that, but it is " << *n;
+}
+
 Type InferPad(const Call& call, const BlockBuilder& ctx) {
   const auto* x = TensorArg(call, 0);
   const auto* attrs = AttrsOf<PadAttrs>(call.get());
@@ -147,6 +168,7 @@ Type InferPad(const Call& call, const BlockBuilder& ctx) {
   if (!dims.has_value()) return TensorType(x->ElementType(), x->ndim, x->vdevice);
   Array<PrimExpr> out;
   for (int i = 0; i < x->ndim; ++i) {
+    CheckPadWidth(call, attrs, i, dims.value()[i]);
     out.push_back(Simplify(
         ctx, dims.value()[i] + Int64(attrs->pad_width[2 * i] + attrs->pad_width[2 * i + 1])));
   }
@@ -168,6 +190,37 @@ Type InferNLLLoss(const Call& call, const BlockBuilder&) {
   return WithDtype(t, p->ElementType());
 }
 
+/// ValueError when an operand has not the shape that the data and the recurrent weight ask for.
+void CheckLSTM(const Call& call) {
+  const String& direction = AttrsOf<LSTMAttrs>(call.get())->direction;
+  const bool both = direction == "bidirectional";
+  TVM_FFI_CHECK(both || direction == "forward" || direction == "reverse", ValueError)
+      << "relax.nn.lstm expects direction to be 'forward', 'reverse' or 'bidirectional', but got '"
+      << direction << "'";
+  auto xd = TensorArg(call, 0)->GetShape(), rd = TensorArg(call, 2)->GetShape();
+  if (!xd.has_value() || !rd.has_value()) return;
+  auto hidden = AsInt(rd.value()[2]);
+  if (!hidden) return;
+  const PrimExpr d = Int64(both ? 2 : 1), h = Int64(*hidden), g = Int64(4 * *hidden);
+  const PrimExpr b = xd.value()[1];
+  const std::vector<std::pair<const char*, Array<PrimExpr>>> want{{"weight", {d, g, xd.value()[2]}},
+                                                                  {"recurrent weight", {d, g, h}},
+                                                                  {"bias", {d, Int64(8 * *hidden)}},
+                                                                  {"initial state", {d, b, h}},
+                                                                  {"initial cell", {d, b, h}}};
+  for (size_t k = 0; k < want.size(); ++k) {
+    const auto* t = TensorArg(call, static_cast<int>(k) + 1);
+    CheckRank(call, static_cast<int>(k) + 1, t, static_cast<int>(want[k].second.size()));
+    auto dims = t->GetShape();
+    for (size_t i = 0; dims.has_value() && i < dims.value().size(); ++i) {
+      auto m = AsInt(want[k].second[i]), n = AsInt(dims.value()[i]);
+      TVM_FFI_CHECK(!m || !n || *m == *n, ValueError)
+          << "relax.nn.lstm expects extent " << *m << " in dimension " << i << " of the "
+          << want[k].first << ", but got " << *n;
+    }
+  }
+}
+
 /// x [T, B, I]; w [D, 4H, I]; r [D, 4H, H]; b [D, 8H]; h0, c0 [D, B, H].
 Type InferLSTM(const Call& call, const BlockBuilder&) {
   const auto* x = TensorArg(call, 0);
@@ -175,6 +228,7 @@ Type InferLSTM(const Call& call, const BlockBuilder&) {
   CheckRank(call, 0, x, 3);
   CheckRank(call, 2, r, 3);
   CheckFloat(call, x);
+  CheckLSTM(call);
   auto xd = x->GetShape(), rd = r->GetShape();
   DataType dtype = x->ElementType();
   if (!xd.has_value() || !rd.has_value()) {

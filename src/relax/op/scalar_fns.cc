@@ -94,6 +94,50 @@ PrimExpr Divide(PrimExpr a, PrimExpr b) { return tvm::div(a, b); }
 PrimExpr FloorDivide(PrimExpr a, PrimExpr b) {
   return IsFloat(a) ? tvm::floor(tvm::div(a, b)) : tvm::floordiv(a, b);
 }
+/// base to the power of a literal.
+PrimExpr LiteralPower(const PrimExpr& base, int64_t exponent) {
+  if (exponent == 0) return make_const(base.dtype(), 1);
+  if (exponent == 1) return base;
+  Var half("half", base.dtype());
+  PrimExpr square = PrimExpr(half) * PrimExpr(half);
+  if (exponent % 2 != 0) square = square * base;
+  return tirx::Let(half, LiteralPower(base, exponent / 2), square);
+}
+
+/// Integer power by squaring, which wraps around as products do; 1 / base^|n| toward zero.
+PrimExpr IntPower(const PrimExpr& base, const PrimExpr& exponent) {
+  const DataType dtype = base.dtype(), e = exponent.dtype();
+  const PrimExpr one = make_const(dtype, 1), zero = make_zero(dtype);
+  if (const auto* imm = exponent.as<IntImmNode>(); imm != nullptr && imm->value >= 0) {
+    return LiteralPower(base, imm->value);
+  }
+  auto bit = [&](int i) {
+    PrimExpr low = tvm::bitwise_and(tvm::right_shift(exponent, make_const(e, i)), make_const(e, 1));
+    return tvm::equal(low, make_const(e, 1));
+  };
+  // Each square is bound once: the expression is a chain, not a tree.
+  const int bits = e.bits() - (e.is_int() ? 1 : 0);
+  std::vector<Var> square, product;
+  for (int i = 0; i < bits; ++i) {
+    square.emplace_back("s" + std::to_string(i), dtype);
+    product.emplace_back("p" + std::to_string(i), dtype);
+  }
+  PrimExpr result = PrimExpr(product[bits - 1]);
+  for (int i = bits; i-- > 0;) {
+    const PrimExpr before = i == 0 ? one : PrimExpr(product[i - 1]);
+    const PrimExpr value = i == 0 ? base : PrimExpr(square[i - 1]) * PrimExpr(square[i - 1]);
+    result = tirx::Let(product[i], before * tvm::select(bit(i), PrimExpr(square[i]), one), result);
+    result = tirx::Let(square[i], value, result);
+  }
+  if (!e.is_int()) return result;
+  PrimExpr inverse = tvm::select(tvm::equal(base, one), one, zero);
+  if (dtype.is_int()) {
+    const PrimExpr minus = make_const(dtype, -1);
+    inverse = tvm::select(tvm::equal(base, minus), tvm::select(bit(0), minus, one), inverse);
+  }
+  return tvm::select(exponent < make_zero(e), inverse, result);
+}
+
 PrimExpr Power(PrimExpr a, PrimExpr b) {
   if (IsFloat(a)) {
     // Small literal exponents are products.
@@ -105,8 +149,7 @@ PrimExpr Power(PrimExpr a, PrimExpr b) {
     }
     return tvm::pow(a, b);
   }
-  DataType wide = DataType::Float(64);
-  return tvm::cast(a.dtype(), tvm::round(tvm::pow(tvm::cast(wide, a), tvm::cast(wide, b))));
+  return IntPower(a, b);
 }
 PrimExpr Mod(PrimExpr a, PrimExpr b) { return IsFloat(a) ? tvm::fmod(a, b) : tvm::truncmod(a, b); }
 PrimExpr FloorMod(PrimExpr a, PrimExpr b) {

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .node import Node, onnx_op
+from .node import Node, _not_implemented, onnx_op, plain
 
 
 def ops():
@@ -103,19 +103,8 @@ def _is_integer(node: Node, index: int = 0) -> bool:
 
 @onnx_op("Div")
 def div(node: Node):
-    a, b = node.expr(0), node.expr(1)
-    if not _is_integer(node):
-        return ops().divide(a, b)
-    if node.dtype(0).startswith("uint"):
-        return ops().floor_divide(a, b)
-    # Toward zero, in integers: floats are not exact above 2^53.
-    quotient = node.emit(ops().floor_divide(a, b))
-    rest = node.emit(ops().subtract(a, node.emit(ops().multiply(quotient, b))))
-    zero = scalar(node, 0)
-    inexact = node.emit(ops().not_equal(rest, zero))
-    signs = node.emit(ops().not_equal(ops().less(a, zero), ops().less(b, zero)))
-    up = node.emit(ops().astype(ops().logical_and(inexact, signs), node.dtype(0)))
-    return ops().add(quotient, up)
+    # Of integers: toward zero, in integers, since floats are not exact above 2^53.
+    return ops().divide(node.expr(0), node.expr(1))
 
 
 @onnx_op("Pow")
@@ -195,7 +184,7 @@ def clip(node: Node):
         value = node.inputs[i] if node.has(i) else None
         if value is not None and not isinstance(value, np.ndarray):
             return _clip_dynamic(node)
-        bounds.append(None if value is None else value.reshape(-1)[0])
+        bounds.append(None if value is None else node.scalar(i))
     return _clip(node, *bounds)
 
 
@@ -217,12 +206,28 @@ def _clip_dynamic(node: Node):
     return node.emit(ops().minimum(x, node.expr(2))) if node.has(2) else x
 
 
-@onnx_op("Cast")
-def cast(node: Node):
+def cast_type(node: Node) -> str:
+    """Element type that a Cast node names.
+
+    Raises:
+        OpNotImplemented: One that kernels cannot store.
+    """
     import onnx
 
+    to = node.attr("to")
+    names = onnx.TensorProto.DataType
+    if to not in names.values() or to == onnx.TensorProto.UNDEFINED:
+        node.fail(f"to={to} is no element type")
+    dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(to))
+    if dtype.kind not in "fiub" and dtype.name != "bfloat16" or "int4" in dtype.name:
+        node.fail(f"casting to {names.Name(to)} is not supported", _not_implemented())
+    return str(dtype)
+
+
+@onnx_op("Cast")
+def cast(node: Node):
     node.ignore("saturate", "round_mode")
-    dtype = str(np.dtype(onnx.helper.tensor_dtype_to_np_dtype(node.attr("to"))))
+    dtype = cast_type(node)
     x = node.expr(0)
     if dtype == node.dtype(0):
         return x
@@ -354,6 +359,15 @@ def gemm(node: Node):
         result = node.emit(ops().multiply(result, scalar(node, alpha)))
     if node.has(2) and beta != 0.0:
         c = node.expr(2)
+        rows = node.graph.extents(result)
+        if len(node.graph.extents(c) or ()) > 2 or any(
+            isinstance(e, int) and isinstance(n, int) and e not in (1, n)
+            for e, n in zip((node.graph.extents(c) or [])[::-1], (rows or [])[::-1])
+        ):
+            node.fail(
+                f"input 2 of shape ({', '.join(map(plain, node.graph.extents(c)))}) does not "
+                f"broadcast to ({', '.join(map(plain, rows))})"
+            )
         if beta != 1.0:
             c = node.emit(ops().multiply(c, scalar(node, beta)))
         result = ops().add(result, c)

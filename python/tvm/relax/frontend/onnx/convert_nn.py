@@ -22,6 +22,10 @@ def window(node: Node, kernel: list[int], *, dilations: bool = True):
     for what, values in (("strides", strides), ("dilations", dilation), ("kernel_shape", kernel)):
         if len(values) != rank or any(v < 1 for v in values):
             node.fail(f"{what} must be {rank} positive numbers, got {values}")
+    if pads is not None and any(p < 0 for p in pads):
+        node.fail(f"pads must not be negative, found {pads}")
+    if any(v >= 1 << 40 for v in (*strides, *dilation, *kernel, *(pads or ()))):
+        node.fail("a stride, dilation, pad or kernel extent of 2^40 or more")
     if mode == "NOTSET":
         pads = [0] * (2 * rank) if pads is None else pads
         if len(pads) != 2 * rank:
@@ -58,6 +62,10 @@ def _add_bias(node: Node, result, rank: int, index: int = 2):
     if not node.has(index):
         return result
     bias = node.value(index)
+    node.rank(index, 1, 1)
+    channels = node.graph.static_shape(result, node)[1]
+    if node.shape(index) != [channels]:
+        node.fail(f"the bias must have {channels} numbers, found the shape {node.shape(index)}")
     shape = [1, -1] + [1] * rank
     if isinstance(bias, np.ndarray):
         return ops().add(result, node.graph.as_expr(bias.reshape(shape)))
@@ -88,9 +96,13 @@ def conv_transpose(node: Node):
     node.expect("auto_pad", ("NOTSET", "VALID"), "NOTSET")
     strides, pads, dilation = window(node, kernel)
     extra = node.attr("output_padding", [0] * rank)
+    if len(extra) != rank:
+        node.fail(f"output_padding must have {rank} numbers, found {extra}")
     fn = getattr(ops().nn, f"conv{rank}d_transpose")
     layout, _, kernel_layout = LAYOUTS[rank]
-    group = node.attr("group", 1)
+    group = node.positive("group", 1)
+    if node.shape(0)[1] % group:
+        node.fail(f"{node.shape(0)[1]} channels do not divide into {group} groups")
     result = fn(
         node.expr(0), node.expr(1), strides, pads, extra, dilation, group, layout, kernel_layout
     )
@@ -105,6 +117,12 @@ def pool(node: Node):
         node.fail(f"kernel {kernel} does not fit data of rank {node.ndim(0)}")
     node.expect("storage_order", (0,), 0)
     strides, pads, dilation = window(node, kernel)
+    for i in range(rank):
+        reach = (kernel[i] - 1) * dilation[i] + 1
+        if max(pads[i], pads[rank + i]) >= reach:
+            node.fail(f"pads {pads} must be less than the kernel's reach, {reach} in dimension {i}")
+        if (extent := node.shape(0)[2 + i]) + pads[i] + pads[rank + i] < reach:
+            node.fail(f"the kernel {kernel} is larger than the padded extent {extent}")
     ceil = bool(node.attr("ceil_mode", 0))
     if node.op == "MaxPool":
         if len([o for o in node.proto.output if o]) > 1:
@@ -118,7 +136,9 @@ def pool(node: Node):
 
 @onnx_op("GlobalAveragePool", "GlobalMaxPool")
 def global_pool(node: Node):
-    axes = list(range(2, node.ndim(0)))
+    axes = list(range(2, node.rank(0, 2)))
+    if not axes:
+        return node.expr(0)
     fn = ops().mean if node.op == "GlobalAveragePool" else ops().max
     return fn(node.expr(0), axes, True)
 
@@ -160,8 +180,9 @@ def instance_norm(node: Node):
 @onnx_op("LRN")
 def lrn(node: Node):
     alpha, beta = node.attr("alpha", 1e-4), node.attr("beta", 0.75)
-    bias, size = node.attr("bias", 1.0), node.attr("size")
+    bias, size = node.attr("bias", 1.0), node.positive("size")
     x = node.expr(0)
+    node.rank(0, 3)
     n, c, *spatial = node.shape(0)
     square = node.emit(ops().multiply(x, x))
     flat = node.emit(ops().reshape(square, [n, 1, c, int(np.prod(spatial))]))
@@ -187,9 +208,13 @@ def _resize_sizes(node: Node, shape: list[int], scales, sizes) -> list[int]:
     if sizes is not None:
         if len(sizes) != len(shape):
             node.fail(f"sizes {sizes} do not fit data of shape {shape}")
+        if any(s < 0 or (s > 0 and e == 0) for s, e in zip(sizes, shape)):
+            node.fail(f"data of shape {shape} cannot be resized to {list(sizes)}")
         return sizes
     if scales is None or len(scales) != len(shape):
         node.fail(f"scales {scales} do not fit data of shape {shape}")
+    if not all(0 < float(s) < 1 << 31 for s in scales):
+        node.fail(f"scales must be positive, found {[float(s) for s in scales]}")
     return [int(np.floor(e * float(s))) for e, s in zip(shape, scales)]
 
 
@@ -252,8 +277,12 @@ def resize(node: Node):
         )
     scales = node.const(2).reshape(-1) if node.has(2) and node.const(2).size else None
     sizes = node.ints(3) if node.has(3) else None
+    if scales is not None and sizes is not None:
+        node.fail("scales and sizes are both given; one of them is expected")
     if axes is not None:
         shape = node.shape(0)
+        if len(scales if scales is not None else sizes if sizes is not None else ()) != len(axes):
+            node.fail(f"scales or sizes must have one number for each of the axes {axes}")
         axes = [node.axis(a, len(shape)) for a in axes]
         if scales is not None:
             full = np.ones(len(shape), np.float32)
@@ -277,7 +306,8 @@ def upsample(node: Node):
 
 @onnx_op("DepthToSpace")
 def depth_to_space(node: Node):
-    block, mode = node.attr("blocksize"), node.attr("mode", "DCR")
+    block, mode = node.positive("blocksize"), node.attr("mode", "DCR")
+    node.rank(0, 4, 4)
     n, c, h, w = node.shape(0)
     if c % (block * block):
         node.fail(f"{c} channels are no multiple of {block}^2")
@@ -295,7 +325,8 @@ def depth_to_space(node: Node):
 
 @onnx_op("SpaceToDepth")
 def space_to_depth(node: Node):
-    block = node.attr("blocksize")
+    block = node.positive("blocksize")
+    node.rank(0, 4, 4)
     n, c, h, w = node.shape(0)
     if h % block or w % block:
         node.fail(f"{h} x {w} is no multiple of blocks of {block}")
@@ -313,14 +344,22 @@ def lstm(node: Node):
     if node.attr("clip", None) is not None:
         node.fail("clip is not supported", _not_implemented())
     direction = node.attr("direction", "forward")
+    if direction not in ("forward", "reverse", "bidirectional"):
+        node.fail(f"direction must be forward, reverse or bidirectional, found {direction!r}")
     count = 2 if direction == "bidirectional" else 1
     default = ["Sigmoid", "Tanh", "Tanh"] * count
     names = [f.lower() for f in node.attr("activations", default)]
     if names != [f.lower() for f in default]:
         node.fail(f"activations {names} are not supported", _not_implemented())
     node.ignore("activation_alpha", "activation_beta")
+    node.rank(0, 3, 3)
     steps, batch, _ = node.shape(0)
+    if steps == 0:
+        node.fail("there are no steps: the first extent of the data is 0", _not_implemented())
+    node.rank(2, 3, 3)
     hidden = node.attr("hidden_size", node.shape(2)[2])
+    if hidden != node.shape(2)[2]:
+        node.fail(f"hidden_size is {hidden}, but input 2 has the shape {node.shape(2)}")
     dtype = node.dtype(0)
 
     def given(index, shape):

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .convert_math import ops, scalar
 from .node import Node, onnx_op
 
@@ -36,6 +38,15 @@ def reduce(node: Node):
     if axes == ():
         return x
     name = node.op[len("Reduce") :]
+    kind = node.dtype(0)
+    if name in ("L2", "LogSum", "LogSumExp") and not kind.startswith(("float", "bfloat")):
+        # Roots and logarithms of integers are taken in float64 and cut back.
+        wide = node.emit(ops().astype(x, "float64"))
+        return ops().astype(node.emit(_reduced(node, name, wide, axes, keep)), kind)
+    return _reduced(node, name, x, axes, keep)
+
+
+def _reduced(node: Node, name: str, x, axes, keep: bool):
     if name in ("Sum", "Mean", "Max", "Min", "Prod"):
         return getattr(ops(), name.lower())(x, axes, keep)
     if name == "L1":
@@ -46,6 +57,9 @@ def reduce(node: Node):
     if name == "LogSum":
         return ops().log(node.emit(ops().sum(x, axes, keep)))
     largest = node.emit(ops().max(x, axes, True))
+    # An infinite largest element would be taken from itself.
+    zero = node.emit(ops().zeros_like(largest))
+    largest = node.emit(ops().where(ops().isinf(largest), zero, largest))
     total = node.emit(ops().sum(ops().exp(ops().subtract(x, largest)), axes, True))
     result = node.emit(ops().add(ops().log(total), largest))
     if keep:
@@ -93,13 +107,15 @@ def log_softmax(node: Node):
 def arg_reduce(node: Node):
     node.expect("select_last_index", (0,), 0)
     fn = ops().argmax if node.op == "ArgMax" else ops().argmin
-    return fn(node.expr(0), node.attr("axis", 0), bool(node.attr("keepdims", 1)))
+    axis = node.axis(node.attr("axis", 0), node.rank(0, 1))
+    if node.graph.extents(node.expr(0))[axis] == 0:
+        node.fail(f"axis {axis} has extent 0: there is no position to return")
+    return fn(node.expr(0), axis, bool(node.attr("keepdims", 1)))
 
 
 @onnx_op("CumSum", since=11)
 def cumsum(node: Node):
-    (axis,) = node.ints(1)
-    axis = node.axis(axis, node.ndim(0))
+    axis = node.axis(int(node.scalar(1)), node.ndim(0))
     x = node.expr(0)
     backwards = node.attr("reverse", 0)
     if backwards:
@@ -110,9 +126,15 @@ def cumsum(node: Node):
 
 @onnx_op("TopK", since=11)
 def top_k(node: Node):
-    (k,) = node.ints(1)
+    k = int(node.scalar(1))
     node.ignore("sorted")
-    axis, largest = node.attr("axis", -1), bool(node.attr("largest", 1))
+    axis, largest = node.axis(node.attr("axis", -1), node.ndim(0)), bool(node.attr("largest", 1))
+    shape = node.shape(0)
+    if not 0 <= k <= shape[axis]:
+        node.fail(f"{k} elements are asked for; axis {axis} has {shape[axis]}")
+    if k == 0:
+        shape[axis] = 0
+        return [np.zeros(shape, node.dtype(0)), np.zeros(shape, np.int64)]
     result = node.emit(ops().topk(node.expr(0), k, axis, "both", largest, "int64"))
     from tvm.relax import TupleGetItem
 
@@ -121,7 +143,7 @@ def top_k(node: Node):
 
 @onnx_op("LpNormalization")
 def lp_normalization(node: Node):
-    axis, p = node.attr("axis", -1), node.attr("p", 2)
+    axis, p = node.axis(node.attr("axis", -1), node.ndim(0)), node.attr("p", 2)
     if p not in (1, 2):
         node.fail(f"p must be 1 or 2, got {p}")
     x = node.expr(0)

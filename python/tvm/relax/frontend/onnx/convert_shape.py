@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .convert_math import ops
@@ -46,8 +48,8 @@ def _reshape(node: Node, target: list[int], keep_zero: bool):
         if any(e == 0 and i >= len(source) for i, e in enumerate(target)):
             node.fail(f"shape {target} copies an extent that {source} does not have")
         target = [source[i] if e == 0 else e for i, e in enumerate(target)]
-    total = int(np.prod(source, dtype=np.int64))
-    known = int(np.prod([e for e in target if e != -1], dtype=np.int64))
+    total = math.prod(source)
+    known = math.prod(e for e in target if e != -1)
     if target.count(-1) > 1 or any(e < -1 for e in target):
         node.fail(f"shape {target} is not valid")
     if -1 in target:
@@ -56,6 +58,8 @@ def _reshape(node: Node, target: list[int], keep_zero: bool):
         target = [total // known if e == -1 else e for e in target]
     elif known != total:
         node.fail(f"shape {target} does not fit {source}")
+    if total == 0:
+        return np.zeros(target, node.dtype(0))  # no elements: all of it is known
     return ops().reshape(node.expr(0), target)
 
 
@@ -161,6 +165,8 @@ def _slice(node: Node, starts, ends, axes, steps):
         if step == 0:
             node.fail("a step of 0")
         extent = source[axis]
+        # A step beyond the extent takes one element.
+        step = max(min(step, extent + 1), -extent - 1)
         if step > 0:
             begin, stop, _ = slice(start, end, step).indices(extent)
             forward.append((axis, begin, max(begin, stop), step))
@@ -180,6 +186,8 @@ def gather(node: Node):
     axis = node.axis(node.attr("axis", 0), node.ndim(0))
     extent = node.shape(0)[axis]
     index = node.value(1)
+    if extent == 0 and 0 not in (node.graph.extents(node.expr(1)) or [0]):
+        node.fail(f"reads elements along axis {axis}, which has extent 0")
     if isinstance(index, np.ndarray):
         if ((index < -extent) | (index >= extent)).any():
             node.fail(f"an index is out of range for extent {extent}")
@@ -219,7 +227,13 @@ def wrap_indices(node: Node, position: int, extent, dtype: str | None = None):
 def gather_nd(node: Node):
     batch = node.attr("batch_dims", 0)
     source = node.shape(0)
+    node.rank(0, 1)
+    least = min(node.rank(1, 1), len(source))
+    if not 0 <= batch < least:
+        node.fail(f"batch_dims must be in [0, {least}), found {batch}")
     width = node.shape(1)[-1]
+    if not 1 <= width <= len(source) - batch:
+        node.fail(f"an index of {width} numbers does not fit data of rank {len(source)}")
     extents = np.array(source[batch : batch + width], np.int64)
     index = wrap_indices(node, 1, extents, "int64")
     return ops().gather_nd(node.expr(0), index, batch)
@@ -236,7 +250,11 @@ def scatter_elements(node: Node):
 @onnx_op("ScatterND", since=11)
 def scatter_nd(node: Node):
     reduction = {"none": "update"}.get(r := node.attr("reduction", "none"), r)
+    rank = node.rank(0, 1)
+    node.rank(1, 1)
     width = node.shape(1)[-1]
+    if width > rank:
+        node.fail(f"an index of {width} numbers does not fit data of rank {rank}")
     extents = np.array(node.shape(0)[:width], np.int64)
     index = wrap_indices(node, 1, extents, "int64")
     return ops().scatter_nd(node.expr(0), index, node.expr(2), reduction)
@@ -256,18 +274,21 @@ def expand(node: Node):
 
 @onnx_op("Tile", since=6)
 def tile(node: Node):
-    return ops().tile(node.expr(0), node.ints(1))
+    repeats = node.ints(1)
+    if any(r < 0 for r in repeats) or len(repeats) != node.ndim(0):
+        node.fail(f"repeats {repeats} must be {node.ndim(0)} numbers of at least 0")
+    return ops().tile(node.expr(0), repeats)
 
 
 @onnx_op("Pad", since=2)
 def pad2(node: Node):
-    return _pad(node, node.attr("pads"), float(node.attr("value", 0.0)), None)
+    return _pad(node, node.attr("pads"), node.attr("value", 0.0), None)
 
 
 @onnx_op("Pad", since=11)
 def pad11(node: Node):
-    value = node.const(2).reshape(-1)[0] if node.has(2) else 0.0
-    return _pad(node, node.ints(1), float(value), node.ints(3) if node.has(3) else None)
+    value = node.scalar(2) if node.has(2) else 0.0
+    return _pad(node, node.ints(1), value, node.ints(3) if node.has(3) else None)
 
 
 def _pad(node: Node, pads, value, axes):
@@ -287,15 +308,24 @@ def _pad(node: Node, pads, value, axes):
     crop = [c for c in crop if c[1] or c[2]]
     if crop:
         source = node.shape(0)
+        if any(source[axis] < low + high for axis, low, high in crop):
+            node.fail(f"pads {pads} crop more than there is of {source}")
         a, b, e = zip(*((axis, low, source[axis] - high) for axis, low, high in crop))
         x = node.emit(ops().strided_slice(x, list(a), list(b), list(e), [1] * len(a), True))
         width = [max(0, w) for w in width]
-    return ops().nn.pad(x, width, value, modes[mode])
+    if mode == "constant" and isinstance(value, int) and value != int(float(value)):
+        # The row's fill value is a float: pad zeros, and a mask that says where the value goes.
+        inside = node.graph.as_expr(np.zeros(node.graph.static_shape(x, node), bool))
+        mask = node.emit(ops().nn.pad(inside, width, 1.0, "constant"))
+        filled = node.emit(ops().nn.pad(x, width, 0.0, "constant"))
+        return ops().where(mask, node.graph.as_expr(node.full(value, 0)), filled)
+    return ops().nn.pad(x, width, float(value), modes[mode])
 
 
 @onnx_op("Trilu", since=14)
 def trilu(node: Node):
-    k = node.ints(1)[0] if node.has(1) else 0
+    node.rank(0, 2)
+    k = int(node.scalar(1)) if node.has(1) else 0
     return (ops().triu if node.attr("upper", 1) else ops().tril)(node.expr(0), k)
 
 
@@ -303,7 +333,11 @@ def trilu(node: Node):
 def one_hot(node: Node):
     from tvm.relax import prim_value
 
-    (depth,) = node.ints(1)
+    depth = int(node.scalar(1))
+    if depth < 1:
+        node.fail(f"depth must be at least 1, found {depth}")
+    if node.const(2).size != 2:
+        node.fail(f"values must hold two numbers, found {node.const(2).size}")
     off, on = node.const(2).reshape(-1)
     dtype = str(node.const(2).dtype)
     narrow = node.dtype(0) in ("int32", "int64")
@@ -321,6 +355,7 @@ def dynamic_constant(node: Node):
 def eye_like(node: Node):
     import onnx
 
+    node.rank(0, 2, 2)
     rows, cols = node.shape(0)
     to = node.attr("dtype", None)
     dtype = node.dtype(0) if to is None else onnx.helper.tensor_dtype_to_np_dtype(to)

@@ -7,6 +7,8 @@ Meant for the arithmetic of shapes; what would make large new constants is left 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 _FOLDERS: dict = {}
@@ -86,8 +88,10 @@ def _div(node):
         return [a / b]
     if (b == 0).any():
         node.fail("integer division by zero")
-    quotient = np.abs(a) // np.abs(b)  # exact, toward zero
-    return [(quotient * np.sign(a) * np.sign(b)).astype(a.dtype)]
+    quotient = a // b
+    if a.dtype.kind == "i":  # toward zero, where numpy rounds down
+        quotient = quotient + ((quotient * b != a) & ((a < 0) != (b < 0)))
+    return [quotient.astype(a.dtype)]
 
 
 @folder("Identity")
@@ -113,11 +117,10 @@ def _size(node):
 
 @folder("Cast")
 def _cast(node):
-    import onnx
+    from .convert_math import cast_type
 
-    node.ignore("saturate")
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(node.attr("to"))
-    return [node.value(0).astype(dtype)]
+    node.ignore("saturate", "round_mode")
+    return [node.value(0).astype(cast_type(node))]
 
 
 @folder("Unsqueeze")
@@ -152,7 +155,7 @@ def _transpose(node):
 
 @folder("Concat")
 def _concat(node):
-    return [np.concatenate([np.atleast_1d(v) for v in node.inputs], node.attr("axis"))]
+    return [np.concatenate(list(node.inputs), node.attr("axis"))]
 
 
 @folder("Gather")
@@ -190,8 +193,10 @@ def _where(node):
 @folder("Expand")
 def _expand(node):
     x = node.value(0)
+    if any(e < 0 for e in node.ints(1)) or math.prod(e for e in node.ints(1) if e) > 1 << 60:
+        node.fail(f"no shape: {node.ints(1)}")
     shape = np.broadcast_shapes(x.shape, tuple(node.ints(1)))
-    return [np.broadcast_to(x, shape)] if np.prod(shape) <= MAX_ELEMENTS else None
+    return [np.broadcast_to(x, shape)] if math.prod(shape) <= MAX_ELEMENTS else None
 
 
 @folder("ConstantOfShape")
@@ -200,19 +205,21 @@ def _constant_of_shape(node):
     shape = node.ints(0)
     if any(e < 0 for e in shape):
         node.fail(f"negative extent in shape {shape}")
-    if np.prod(shape) > MAX_ELEMENTS * 64:
+    if math.prod(shape) > MAX_ELEMENTS * 64:
         node.fail(f"a constant of shape {shape} is too large")
     return [np.full(shape, value.reshape(-1)[0], value.dtype)]
 
 
 @folder("Range")
 def _range(node):
-    start, limit, delta = (node.value(i).reshape(()) for i in range(3))
-    if delta == 0:
-        node.fail("a step of 0")
-    if abs(int((limit - start) / delta)) > MAX_ELEMENTS * 64:
+    start, limit, delta = (node.scalar(i) for i in range(3))
+    if delta == 0 or not all(math.isfinite(v) for v in (start, limit, delta)):
+        node.fail(f"there is no range from {start} to {limit} in steps of {delta}")
+    whole = isinstance(start, int)
+    count = max(0, -((start - limit) // delta) if whole else math.ceil((limit - start) / delta))
+    if count > MAX_ELEMENTS * 64:
         node.fail("the range is too long")
-    return [np.arange(start, limit, delta, dtype=start.dtype)]
+    return [(start + np.arange(count) * delta).astype(node.value(0).dtype)]
 
 
 @folder("ReduceProd", "ReduceSum", "ReduceMax", "ReduceMin")

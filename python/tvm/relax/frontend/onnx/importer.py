@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import warnings
@@ -13,7 +14,8 @@ import numpy as np
 from . import convert_math, convert_nn, convert_quant, convert_reduce, convert_shape  # noqa: F401
 from .fold import fold
 from .mapped import MappedModel
-from .node import Node, _not_implemented, find_converter
+from .node import Node, _not_implemented, find_converter, plain
+from .schema import problem
 
 
 def from_onnx(
@@ -157,7 +159,7 @@ class GraphImporter:
             return list(value.shape)
         extents = self.extents(value)
         if extents is None or any(not isinstance(e, int) for e in extents):
-            shown = "unknown" if extents is None else ", ".join(map(str, extents))
+            shown = "unknown" if extents is None else ", ".join(map(plain, extents))
             node.fail(
                 f"needs static extents, but an input has the shape ({shown}); "
                 "give them by shape_dict",
@@ -277,21 +279,21 @@ class GraphImporter:
             try:
                 self.run_node(proto)
             except Exception as err:
-                if proto.name and proto.name not in str(err) and hasattr(err, "add_note"):
-                    err.add_note(f"while importing {proto.op_type} node {proto.name!r}")
-                raise
+                named = _named(err, proto)
+                if named is err:
+                    raise
+                raise named from err
 
     def run_node(self, proto) -> None:
         inputs = []
         for name in proto.input:
             if name and name not in self.env:
-                raise ValueError(
-                    f"{proto.op_type} node {proto.name!r} reads {name!r}, which no node before it "
-                    "computes"
-                )
+                raise ValueError(f"reads {name!r}, which no node before it computes")
             inputs.append(self.env[name] if name else None)
         domain = "" if proto.domain == "ai.onnx" else proto.domain
         node = Node(proto, inputs, self.versions[domain], self)
+        if (wrong := problem(node)) is not None:
+            node.fail(wrong)
         if proto.op_type == "If" and not domain:
             outputs = self.convert_if(node)
         elif proto.op_type == "Constant" and not domain:
@@ -315,6 +317,14 @@ class GraphImporter:
         for name, value in zip(proto.output, outputs):
             if name:
                 self.env[name] = value if isinstance(value, np.ndarray) else self.named(value)
+                self.check_size(node, self.env[name])
+
+    def check_size(self, node: Node, value) -> None:
+        """Refuse results that no memory can hold before something multiplies their extents."""
+        extents = value.shape if isinstance(value, np.ndarray) else self.extents(value)
+        known = [e for e in extents or () if isinstance(e, int)]
+        if any(e < 0 for e in known) or math.prod(e for e in known if e) >= 1 << 60:
+            node.fail(f"its result would have the shape ({', '.join(map(plain, extents))})")
 
     def named(self, expr):
         return expr if isinstance(expr, self.relax.Var) else self.bb.emit(expr)
@@ -374,3 +384,27 @@ def _identifier(name: str, sanitize: bool) -> str:
         return name
     clean = re.sub(r"\W", "_", name)
     return clean if re.match(r"[A-Za-z_]", clean) else "input_" + clean
+
+
+def _named(err: Exception, proto) -> Exception:
+    """The error with a text that names the node, of the same kind.
+
+    What a malformed node makes python itself complain of (a missing key, a division by zero, a
+    number that does not fit) is a wrong value.
+    """
+    if getattr(err, "onnx_node", None) is not None:
+        return err
+    lapse = isinstance(err, (LookupError, ArithmeticError, AttributeError))
+    kind = ValueError if lapse or isinstance(err, UnicodeError) else type(err)
+    out = next((o for o in proto.output if o), "")
+    label = f"{proto.op_type} node {proto.name or out!r}"
+    text = str(err)
+    if kind is type(err) and text.startswith(label):
+        err.onnx_node = label
+        return err
+    try:
+        named = kind(text if text.startswith(label) else f"{label}: {text}")
+    except Exception:  # a kind with a constructor of its own
+        return err
+    named.onnx_node = label
+    return named

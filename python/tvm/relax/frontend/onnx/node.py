@@ -52,6 +52,7 @@ class Node:
     def __init__(self, proto, inputs, version, graph) -> None:
         self.proto, self.op, self.version = proto, proto.op_type, version
         self.inputs, self.graph = inputs, graph
+        self.domain = "" if proto.domain == "ai.onnx" else proto.domain
         self._attrs = {a.name: a for a in proto.attribute}
         self._used: set[str] = set()
 
@@ -80,9 +81,9 @@ class Node:
             return value.decode("utf8", "replace")
         if isinstance(value, onnx.TensorProto):
             return self.graph.array(value)
-        return (
-            list(value) if not isinstance(value, (int, float, str)) and _is_list(value) else value
-        )
+        if isinstance(value, (int, float, str)) or not _is_list(value):
+            return value
+        return [v.decode("utf8", "replace") if isinstance(v, bytes) else v for v in value]
 
     def ignore(self, *names: str) -> None:
         """Attributes that have no meaning for inference."""
@@ -154,6 +155,40 @@ class Node:
         value = self.value(index)
         return str(value.dtype) if isinstance(value, np.ndarray) else self.graph.dtype_of(value)
 
+    def dtype_or_none(self, index: int) -> str | None:
+        """Element type of an input; None where it is not known."""
+        value = self.inputs[index]
+        if isinstance(value, np.ndarray):
+            return str(value.dtype)
+        found = getattr(value.ty, "dtype", None)
+        return None if found is None else self.graph.dtype_of(value)
+
+    def scalar(self, index: int):
+        """Constant input of one element, as a python number.
+
+        Raises:
+            ValueError: It has more or fewer.
+        """
+        value = self.const(index)
+        if value.size != 1:
+            self.fail(f"input {index} must hold one number, found the shape {list(value.shape)}")
+        return value.reshape(-1)[0].item()
+
+    def positive(self, name: str, default=REQUIRED) -> int:
+        """Integer attribute of at least 1."""
+        value = self.attr(name, default)
+        if value < 1:
+            self.fail(f"{name} must be at least 1, found {value}")
+        return value
+
+    def rank(self, index: int, least: int, most: int | None = None) -> int:
+        """Rank of an input, checked."""
+        found = self.ndim(index)
+        if found < least or (most is not None and found > most):
+            wanted = str(least) if most == least else f"{least} or more"
+            self.fail(f"input {index} must have rank {wanted}, found {found}")
+        return found
+
     def axis(self, value: int, rank: int) -> int:
         """A non-negative axis.
 
@@ -182,3 +217,22 @@ def _not_implemented():
     from tvm.error import OpNotImplemented
 
     return OpNotImplemented
+
+
+def plain(extent) -> str:
+    """An extent as a person writes it: ``3``, ``n``, ``n * 2``."""
+    if isinstance(extent, int):
+        return str(extent)
+    name = getattr(extent, "name_hint", None) or getattr(extent, "name", None)
+    if isinstance(name, str):
+        return str(name)
+    if hasattr(extent, "value"):
+        return str(extent.value)
+    sign = _SIGNS.get(type(extent).__name__)
+    if sign is not None:
+        return f"({plain(extent.a)} {sign} {plain(extent.b)})"
+    return "?"
+
+
+_SIGNS = {"Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "//", "FloorMod": "%"}
+_SIGNS |= {"Min": "min", "Max": "max"}
