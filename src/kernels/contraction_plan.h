@@ -21,7 +21,7 @@ int64_t VectorLanes(DataType dtype, const Target& target);
 TVM_DLL int64_t PanelColumns(int64_t m, int64_t n, DataType dtype, const Target& target);
 
 /// Rows of a full register tile of `panel` columns.
-int64_t TileRows(int64_t m, int64_t panel, DataType dtype, const Target& target);
+TVM_DLL int64_t TileRows(int64_t m, int64_t panel, DataType dtype, const Target& target);
 
 /// What there is to cut.
 struct ContractionShape {

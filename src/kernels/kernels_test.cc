@@ -165,6 +165,48 @@ TEST(Contraction, PackedWithEpilogueAroundTileBorders) {
   }
 }
 
+TEST(Contraction, ManyTasksWithUnevenRowsAndColumns) {
+  const Target target("llvm");
+  struct Case {
+    int64_t m, n, k;
+  };
+  for (const Case& t :
+       {Case{151, 300, 71}, Case{600, 33, 130}, Case{14, 1000, 67}, Case{47, 65, 2050}}) {
+    const int64_t panel = PanelColumns(t.m, t.n, DataType::Float(32), target);
+    Tensor a = Input({t.m, t.k}, "A"), p = Input({(t.n + panel - 1) / panel, t.k, panel}, "P");
+    SCOPED_TRACE(::testing::Message() << t.m << "x" << t.n << "x" << t.k);
+    Check({a, p, PackedMatmul(a, p, t.m, t.n, t.k, panel)}, "contraction");
+    Tensor b = Input({t.k, t.n}, "B");
+    Check({a, b, Matmul(a, b, t.m, t.n, t.k)}, "contraction");
+  }
+}
+
+/// Whatever the shape: all rows and columns belong to tasks, and few tasks are not much larger than
+/// the rest.
+TEST(Contraction, TasksCoverAndBalance) {
+  const Target target("llvm");
+  const DataType f32 = DataType::Float(32);
+  for (int64_t m : {1, 12, 49, 64, 128, 513, 3136}) {
+    for (int64_t n : {1, 32, 96, 768, 3072}) {
+      for (int64_t k : {1, 64, 768, 4608}) {
+        const int64_t panel = PanelColumns(m, n, f32, target);
+        const int64_t rows = TileRows(m, panel, f32, target);
+        ContractionTiles t = PlanTiles({1, m, n, k, rows, panel, m % 2 == 0, false}, f32, target);
+        EXPECT_GE(t.block_rows * t.row_blocks, m);
+        EXPECT_LT(t.block_rows * (t.row_blocks - 1), m);
+        EXPECT_TRUE(t.block_rows == m || t.block_rows % rows == 0);
+        EXPECT_EQ(t.col_tiles, (n + panel - 1) / panel);
+        EXPECT_GE(t.tiles_per_task * t.col_tasks, t.col_tiles);
+        EXPECT_LT(t.tiles_per_task * (t.col_tasks - 1), t.col_tiles);
+        if (!t.parallel || m * n * k < 10000000 || t.row_blocks * t.col_tasks < 2) continue;
+        const double ideal = static_cast<double>(m * n) / 2;
+        const double largest = static_cast<double>(t.block_rows * t.tiles_per_task * panel);
+        EXPECT_LT(largest, 1.35 * ideal) << m << "x" << n << "x" << k;
+      }
+    }
+  }
+}
+
 TEST(Contraction, PlainAndTransposedOperands) {
   for (int64_t m : {1, 13, 40}) {
     for (int64_t n : {1, 17, 64}) {

@@ -3,6 +3,8 @@
 #include <tvm/ffi/reflection/registry.h>
 #include <tvm/kernels/rule.h>
 #include <tvm/runtime/logging.h>
+#include <tvm/tirx/op.h>
+#include <tvm/tirx/stmt_functor.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -26,6 +28,15 @@ std::string PlannedRule(const tirx::PrimFunc& func) {
   auto group = ParseGroup(func, &why);
   if (!group || group->anchor < 0) return "";
   return group->stages[group->anchor].Text(kKernelRule);
+}
+
+/// Whether a loop runs over nothing, which no rule has a way to cut into pieces.
+bool HasEmptyLoop(const tirx::PrimFunc& group) {
+  bool empty = false;
+  tirx::PostOrderVisit(group->body, [&](const ffi::ObjectRef& node) {
+    if (const auto* loop = node.as<tirx::ForNode>()) empty = empty || is_zero(loop->extent);
+  });
+  return empty;
 }
 
 bool PlainOnly() {
@@ -56,7 +67,7 @@ std::optional<KernelPlan> Query(const KernelQuery& query, const Target& target) 
 }
 
 tirx::PrimFunc Emit(const tirx::PrimFunc& group, const Target& target) {
-  const bool plain_only = PlainOnly();
+  const bool plain_only = PlainOnly() || HasEmptyLoop(group);
   const std::string planned = PlannedRule(group);
   auto attempt = [&](const KernelRule& rule) -> std::optional<tirx::PrimFunc> {
     std::string why;

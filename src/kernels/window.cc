@@ -167,9 +167,14 @@ class WindowEmitter {
       values.Set(anchor_.spatial[3].var, channel + lane);
       return Substitute(expr, values);
     };
+    // Each loop defines a variable of its own, as the script's readers expect.
+    auto each_lane = [&](const Stmt& store) {
+      Var own = IndexVar("lane");
+      return VectorLoop(own, width, Substitute(store, Map<Var, PrimExpr>{{lane, own}}));
+    };
     Array<Stmt> seq{tirx::AllocBuffer(acc)};
     for (int64_t t = 0; t < tile; ++t) {
-      seq.push_back(VectorLoop(lane, width, BufferStore(acc, anchor_.init, {slot(t)})));
+      seq.push_back(each_lane(BufferStore(acc, anchor_.init, {slot(t)})));
     }
     seq.push_back(Taps(kh, kw, border, [&]() {
       Array<Stmt> step;
@@ -179,7 +184,7 @@ class WindowEmitter {
         PrimExpr next = anchor_.kind == ReduceKind::kSum   ? sum + value
                         : anchor_.kind == ReduceKind::kMax ? max(sum, value)
                                                            : min(sum, value);
-        step.push_back(VectorLoop(lane, width, BufferStore(acc, next, {slot(t)})));
+        step.push_back(each_lane(BufferStore(acc, next, {slot(t)})));
       }
       return SeqStmt::Flatten(step);
     }));
@@ -196,8 +201,7 @@ class WindowEmitter {
       const Buffer& output = epilogue_.stage->output;
       Array<PrimExpr> indices = epilogue_.indices.Map([&](const PrimExpr& i) { return at(i, t); });
       seq.push_back(
-          VectorLoop(lane, width,
-                     BufferStore(access_.Alias(output), value, {access_.Offset(output, indices)})));
+          each_lane(BufferStore(access_.Alias(output), value, {access_.Offset(output, indices)})));
     }
     return SeqStmt::Flatten(seq);
   }

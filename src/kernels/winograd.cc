@@ -88,42 +88,55 @@ std::array<PrimExpr, 4> OutputTransform(const std::array<PrimExpr, 6>& m, F name
           name(q + times(8, s) + m[5])};
 }
 
-/// How the tiles of the picture are shared out.
-struct WinogradTiles {
-  int64_t per_task;  ///< tiles of a task, a multiple of `rows`
-  int64_t rows;      ///< tiles of a register tile
-  int64_t tasks;
-  double cost;  ///< estimated cycles of all cores together
+/// How the work is shared out: a task owns some tiles and some panels of output channels.
+struct WinogradCut {
+  int64_t per_task;     ///< tiles of a task, a multiple of `rows`
+  int64_t rows;         ///< tiles of a register tile
+  int64_t tile_tasks;   ///< tasks along the tiles
+  int64_t panel_tasks;  ///< tasks along the panels; each transforms its tiles' inputs again
+  double cost;          ///< estimated cycles of all cores together
 };
 
-WinogradTiles PlanWinograd(int64_t tiles, int64_t ic, int64_t oc, int64_t panel,
-                           const Target& target) {
+/// Bytes a cycle at which weights arrive, by the cache that may keep them.
+double StreamSpeed(double bytes, const CpuFeatures& cpu) {
+  if (bytes <= static_cast<double>(cpu.l2) / 2) return 32;
+  // Systems report the sum over a package as well as one cluster's cache.
+  constexpr int64_t kShare = int64_t{16} << 20;
+  const int64_t third = std::min(cpu.l3, kShare * std::max(1, cpu.num_cores));
+  return bytes <= static_cast<double>(third) / 2 ? 10 : 5;
+}
+
+WinogradCut PlanWinograd(int64_t tiles, int64_t ic, int64_t oc, int64_t panel,
+                         const Target& target) {
   const CpuFeatures cpu = CpuFeaturesOf(target);
   const DataType dtype = DataType::Float(32);
   const int64_t lanes = VectorLanes(dtype, target), cores = std::max(1, cpu.num_cores);
-  const int64_t vectors = CeilDiv(oc, lanes);
-  const int64_t most_rows = TileRows(1 << 20, panel, dtype, target);
+  const int64_t panels = CeilDiv(oc, panel), most_rows = TileRows(1 << 20, panel, dtype, target);
   // What a task transforms stays in half of the second-level cache.
   const int64_t cached = cpu.l2 / 2 / (kAllPoints * ic * dtype.bytes());
   const int64_t most = std::min(tiles, std::clamp<int64_t>(cached, 4, 2 * most_rows));
-  const double weights = static_cast<double>(kAllPoints * ic * vectors * lanes * dtype.bytes());
-  // Bytes a cycle: weights that the second-level cache keeps come faster than those it does not.
-  const double speed = weights <= static_cast<double>(cpu.l2) / 2 ? 32 : 10;
-  WinogradTiles best{0, 0, 0, 0};
+  const double panel_bytes = static_cast<double>(kAllPoints * ic * panel * dtype.bytes());
+  const double speed = StreamSpeed(panel_bytes * static_cast<double>(panels), cpu);
+  auto cycles = [&](int64_t rows, int64_t per_task, int64_t panel_tasks) {
+    const double mine = static_cast<double>(CeilDiv(panels, panel_tasks));
+    const double step = static_cast<double>(std::max(rows * (panel / lanes), int64_t{4}));
+    const double product = static_cast<double>(kAllPoints * ic * (per_task / rows)) * step * mine;
+    const double stream = panel_bytes * mine / speed;
+    const double inputs = static_cast<double>(per_task * CeilDiv(ic, lanes) * 250);
+    const double outputs = static_cast<double>(per_task * (panel / lanes) * 220) * mine;
+    return std::max(product, stream) + 0.3 * std::min(product, stream) + inputs + outputs;
+  };
+  WinogradCut best{0, 0, 0, 0, 0};
   for (int64_t t = std::min<int64_t>(most, 4); t <= most; ++t) {
     const int64_t rows = CeilDiv(t, CeilDiv(t, most_rows)), per_task = CeilDiv(t, rows) * rows;
-    const int64_t tasks = CeilDiv(tiles, per_task);
-    const double busy = static_cast<double>(std::max(rows * (panel / lanes), int64_t{4}));
-    const double product = static_cast<double>(kAllPoints * ic * (per_task / rows)) * busy *
-                           static_cast<double>(vectors * lanes) / static_cast<double>(panel);
-    const double stream = weights / speed;
-    const double transforms =
-        static_cast<double>(per_task * (CeilDiv(ic, lanes) * 250 + vectors * 220));
-    const double task = std::max(product, stream) + 0.3 * std::min(product, stream) + transforms;
-    const double rounds = std::ceil(static_cast<double>(tasks) / static_cast<double>(cores));
-    const double cost =
-        (rounds * static_cast<double>(cores) + 0.5 * static_cast<double>(tasks)) / 1.5 * task;
-    if (best.tasks == 0 || cost < best.cost) best = {per_task, rows, tasks, cost};
+    const int64_t tile_tasks = CeilDiv(tiles, per_task);
+    for (int64_t parts = 1; parts <= std::min(panels, 2 * cores); ++parts) {
+      const double tasks = static_cast<double>(tile_tasks * parts),
+                   all = static_cast<double>(cores);
+      const double rounds = std::ceil(tasks / all);
+      const double cost = (rounds * all + 0.5 * tasks) / 1.5 * cycles(rows, per_task, parts);
+      if (best.rows == 0 || cost < best.cost) best = {per_task, rows, tile_tasks, parts, cost};
+    }
   }
   return best;
 }
@@ -206,11 +219,12 @@ class WinogradEmitter {
   }
 
   Stmt Emit() {
-    Var task = IndexVar("task"), panel = IndexVar("panel");
-    access_.Bind(task, plan_.tasks);
+    Var task = IndexVar("task"), panel = IndexVar("panel"), step = IndexVar("step");
+    const int64_t tasks = plan_.tile_tasks * plan_.panel_tasks;
+    access_.Bind(task, tasks);
     first_ = IndexVar("tile0");
-    access_.Bind(first_, plan_.tasks * plan_.per_task);
-    const int64_t panels = CeilDiv(oc_, a_.panel);
+    access_.Bind(first_, plan_.tile_tasks * plan_.per_task);
+    const int64_t panels = CeilDiv(oc_, a_.panel), mine = CeilDiv(panels, plan_.panel_tasks);
     access_.Bind(panel, panels);
     v_ = FlatAccess::Scratch("v", kAllPoints * plan_.per_task * pitch_, kFloat, "global");
     m_ = FlatAccess::Scratch("m", kAllPoints * plan_.per_task * a_.panel, kFloat, "global");
@@ -219,11 +233,13 @@ class WinogradEmitter {
     here_ = Index(plan_.per_task);
     if (tiles_ % plan_.per_task != 0) here_ = min(here_, Index(tiles_) - first_);
     Stmt each = SeqStmt::Flatten(Products(panel), Outputs(panel));
-    Stmt body = SeqStmt::Flatten(Bind(first_, PrimExpr(task) * Index(plan_.per_task)),
-                                 tirx::AllocBuffer(v_), tirx::AllocBuffer(m_), Inputs(),
-                                 Loop(panel, panels, each));
-    return access_.Wrap(parallel_ ? ParallelLoop(task, plan_.tasks, body)
-                                  : Loop(task, plan_.tasks, body));
+    if (mine * plan_.panel_tasks != panels) each = IfThenElse(panel < Index(panels), each);
+    PrimExpr part = access_.Simplify(floormod(task, Index(plan_.panel_tasks)));
+    PrimExpr tile = access_.Simplify(floordiv(task, Index(plan_.panel_tasks)));
+    each = SeqStmt::Flatten(Bind(panel, part * Index(mine) + step), each);
+    Stmt body = SeqStmt::Flatten(Bind(first_, tile * Index(plan_.per_task)), tirx::AllocBuffer(v_),
+                                 tirx::AllocBuffer(m_), Inputs(), Loop(step, mine, each));
+    return access_.Wrap(parallel_ ? ParallelLoop(task, tasks, body) : Loop(task, tasks, body));
   }
 
  private:
@@ -386,7 +402,8 @@ class WinogradEmitter {
       }
       return SeqStmt::Flatten(seq);
     };
-    Array<Stmt> seq{sums.Sum(ic_, load_a, load_b, prefetch)};
+    Array<Stmt> seq{
+        sums.Sum(ic_, load_a, load_b, parts > 1 ? RegisterTile::Extra(prefetch) : nullptr)};
     for (int64_t i = 0; i < plan_.rows; ++i) {
       for (int64_t v = 0; v < vectors; ++v) {
         PrimExpr at = (row0 + Index(i)) * Index(a_.panel) + Index(v * lanes_);
@@ -488,7 +505,7 @@ class WinogradEmitter {
   int64_t lanes_;
   int64_t height_, width_, ic_, batch_, out_h_, out_w_, oc_, tiles_h_, tiles_w_, tiles_, pitch_;
   bool parallel_;
-  WinogradTiles plan_;
+  WinogradCut plan_;
   FlatAccess access_;
   Var first_;
   PrimExpr here_;  // tiles of this task
@@ -515,7 +532,7 @@ std::optional<KernelPlan> QueryWinograd(const KernelQuery& query, const Target& 
   plan.weight_form = kWinograd;
   plan.panel = PanelColumns(tiles, query.n, f32, target);
   const int64_t lanes = VectorLanes(f32, target);
-  const WinogradTiles cut = PlanWinograd(tiles, ic, query.n, plan.panel, target);
+  const WinogradCut cut = PlanWinograd(tiles, ic, query.n, plan.panel, target);
   const double direct = static_cast<double>(query.m * query.k * CeilDiv(query.n, lanes));
   constexpr double kGain = 1.25;
   if (direct < kGain * cut.cost) return std::nullopt;

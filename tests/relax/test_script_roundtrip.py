@@ -66,7 +66,7 @@ def _maker(name):
     return target
 
 
-@pytest.mark.parametrize("name,sample", _samples())
+@pytest.mark.parametrize("name,sample", list(_samples()))
 def test_samples_of_the_operator_table(name, sample):
     types, _, attrs = sample.partition(";")
     params, operands = [], []

@@ -17,7 +17,8 @@
 ///     B = P[n // panel, k, n % panel]. A convolution is in NHWC, its reduction axes are (kh, kw,
 ///     ic), A = if_then_else(inside, X[n, ih, iw, ic], 0), k = (kh * KW + kw) * IC + ic. With
 ///     groups, P has a leading group dimension and C the dimensions (n, oh, ow, g, oc) before a
-///     reshape.
+///     reshape. With annotation winograd = 1, B is WinogradTap of P[n // panel, point, ic, n %
+///     panel].
 ///   window         attrs tile_op="window", kernel_rule, {in,stride,pad,dilation}_{h,w}
 ///     depthwise convolution and pooling in NHWC: axes (n, oh, ow, c), reduction axes (kh, kw), sum
 ///     or max of if_then_else(inside, X[n, ih, iw, c], neutral) [* W[kh, kw, c]]; pad_h is the top,
