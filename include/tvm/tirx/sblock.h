@@ -41,6 +41,7 @@ class SBlockNode : public StmtNode {
   ffi::Optional<Stmt> init;
   Stmt body;
 
+  ~SBlockNode() { ReleaseDeep(&body); }
   static void RegisterReflection();
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tirx.SBlock", SBlockNode, StmtNode);
 };
@@ -63,6 +64,7 @@ class SBlockRealizeNode : public StmtNode {
   PrimExpr predicate;
   SBlock block;
 
+  ~SBlockRealizeNode() { ReleaseDeep(&block); }
   static void RegisterReflection();
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tirx.SBlockRealize", SBlockRealizeNode, StmtNode);
 };

@@ -62,6 +62,7 @@ class AttrStmtNode : public StmtNode {
   Expr value;
   Stmt body;
 
+  ~AttrStmtNode() { ReleaseDeep(&body); }
   static void RegisterReflection();
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tirx.AttrStmt", AttrStmtNode, StmtNode);
 };
@@ -157,6 +158,7 @@ class SeqStmtNode : public StmtNode {
   size_t size() const { return seq.size(); }
   Stmt operator[](size_t index) const { return seq[index]; }
 
+  ~SeqStmtNode() { ReleaseDeep(&seq); }
   static void RegisterReflection();
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tirx.SeqStmt", SeqStmtNode, StmtNode);
 };
@@ -209,6 +211,14 @@ class IfThenElseNode : public StmtNode {
   Stmt then_case;
   ffi::Optional<Stmt> else_case;
 
+  ~IfThenElseNode() {
+    ReleaseDeep(&then_case);
+    if (else_case.has_value()) {
+      Stmt last = *std::move(else_case);
+      else_case = std::nullopt;
+      ReleaseDeep(&last);
+    }
+  }
   static void RegisterReflection();
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tirx.IfThenElse", IfThenElseNode, StmtNode);
 };
@@ -248,6 +258,7 @@ class ForNode : public StmtNode {
   /// Whether the step is absent or the constant 1.
   TVM_DLL bool HasTrivialStep() const;
 
+  ~ForNode() { ReleaseDeep(&body); }
   static void RegisterReflection();
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tirx.For", ForNode, StmtNode);
 };
@@ -267,6 +278,7 @@ class WhileNode : public StmtNode {
   PrimExpr condition;
   Stmt body;
 
+  ~WhileNode() { ReleaseDeep(&body); }
   static void RegisterReflection();
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tirx.While", WhileNode, StmtNode);
 };
