@@ -194,11 +194,13 @@ cdef extern from "tvm/ffi/c_api.h" nogil:
         int64_t flags
         TVMFFIAny method
 
+    ctypedef int _StructuralKind "TVMFFISEqHashKind"
+
     ctypedef struct TVMFFITypeMetadata:
         TVMFFIByteArray doc
         void* creator
         int32_t total_size
-        int32_t structural_eq_hash_kind
+        _StructuralKind structural_eq_hash_kind
 
     ctypedef struct TVMFFITypeInfo:
         int32_t type_index
@@ -245,6 +247,11 @@ cdef extern from "tvm/ffi/c_api.h" nogil:
     TVMFFIByteArray TVMFFIBigIntGetContentByteArray(const TVMFFIAny*)
     int TVMFFIDataTypeFromString(const TVMFFIByteArray*, DLDataType*)
     int TVMFFIDataTypeToString(const DLDataType*, TVMFFIAny*)
+    int32_t TVMFFITypeGetOrAllocIndex(const TVMFFIByteArray*, int32_t, int32_t, int32_t, int32_t,
+                                      int32_t)
+    int TVMFFITypeRegisterField(int32_t, const TVMFFIFieldInfo*)
+    int TVMFFITypeRegisterMethod(int32_t, const TVMFFIMethodInfo*)
+    int TVMFFITypeRegisterMetadata(int32_t, const TVMFFITypeMetadata*)
     int TVMFFITypeRegisterAttr(int32_t, const TVMFFIByteArray*, const TVMFFIAny*)
     const TVMFFITypeAttrColumn* TVMFFIGetTypeAttrColumn(const TVMFFIByteArray*)
     const TVMFFITypeInfo* TVMFFIGetTypeInfo(int32_t)

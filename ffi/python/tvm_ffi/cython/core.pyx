@@ -9,11 +9,14 @@ include "./object.pxi"
 include "./error.pxi"
 include "./string.pxi"
 include "./dtype.pxi"
+include "./schema.pxi"
 include "./type_info.pxi"
 include "./tensor.pxi"
 include "./argument.pxi"
 include "./function.pxi"
 include "./container.pxi"
+include "./typed_convert.pxi"
+include "./py_class.pxi"
 
 
 cdef int _start() except -1:

@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -29,6 +30,17 @@ namespace internal {
 
 /// Installs the constructor that fills fields from positional and keyword arguments.
 TVM_FFI_EXTRA_CXX_API void RegisterAutoInit(int32_t type_index);
+
+/// Body of the standard conversion rule of a type.
+template <typename T>
+Any ConvertTo(AnyView value) {
+  std::optional<T> converted = value.try_cast<T>();
+  if (!converted.has_value()) {
+    TVM_FFI_THROW(TypeError) << "Cannot cast from `" << value.GetTypeKey() << "` to `"
+                             << TypeTraits<T>::TypeStr() << "`";
+  }
+  return *std::move(converted);
+}
 
 // ------------------------------------------------------------------------------------------
 // Schemas
