@@ -31,7 +31,10 @@ class Release:
     def __init__(self, python: Path) -> None:
         self.python = str(python)
         code = (
-            "import tvm_ffi.libinfo as l; print(l.find_include_path()); print(l.find_libtvm_ffi())"
+            "import os, tvm_ffi\n"
+            "from tvm_ffi import libinfo\n"
+            "print(libinfo.find_include_path(), libinfo.find_libtvm_ffi())\n"
+            "print(os.path.dirname(os.path.dirname(tvm_ffi.__file__)))\n"
         )
         done = subprocess.run(
             [self.python, "-c", code],
