@@ -228,6 +228,7 @@ def _install_dataclass_dunders(
     if match_args:
         _set_match_args(cls, type_info)
     cls.__ffi_is_dataclass__ = True
+    core._plan_construction(cls)
 
 
 def _make_constructor(

@@ -74,6 +74,7 @@ def _rollback_py_class(type_info):
         _TYPE_KEY_TO_INFO.pop(type_info.type_key, None)
         _TYPE_INFOS[type_info.type_index] = None
         _TYPE_CLASSES[type_info.type_index] = None
+        _set_fast_class(type_info.type_index)
         cls = type_info.type_cls
         if cls is not None:
             _CLASS_TO_INFO.pop(cls, None)

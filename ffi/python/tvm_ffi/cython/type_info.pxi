@@ -32,7 +32,7 @@ cdef class FieldGetter:
         cdef TVMFFIAny value = _none_any()
         cdef void* field = FieldAddress(<PyObject*>obj, self.offset, self.type_index)
         _check(self.getter(field, &value))
-        return _to_python(value, NULL)
+        return ToPython(value, NULL)
 
 
 cdef class FieldSetter:
@@ -445,6 +445,8 @@ def _register_variant(int32_t type_index, str field, int32_t field_type, cls):
     with _REGISTRY_LOCK:
         _VARIANTS[type_index] = variant
         _HAS_VARIANTS = True
+        if type_index < len(_TYPE_CLASSES):
+            _set_fast_class(type_index)
 
 
 cdef inline object _class_of_object(int32_t type_index, void* handle):
@@ -489,7 +491,20 @@ cdef int _set_class(info, cls) except -1:
     info.type_cls = cls
     cls.__tvm_ffi_type_info__ = info
     _TYPE_CLASSES[type_index] = cls
+    _set_fast_class(type_index)
     _CLASS_TO_INFO[cls] = info
+    return 0
+
+
+cdef int _set_fast_class(int32_t type_index) except -1:
+    """Let the hot path hand out objects of a type itself if their class is plain."""
+    cls = _TYPE_CLASSES[type_index]
+    cdef PyTypeObject* plain = NULL
+    if cls is not None and MakePlain(<PyTypeObject*><PyObject*>cls, False) \
+            and type_index not in _VARIANTS:
+        plain = <PyTypeObject*><PyObject*>cls
+    if not class_table().Set(type_index, plain):
+        raise MemoryError
     return 0
 
 
@@ -618,7 +633,26 @@ def _register_object_by_index(int32_t type_index, cls, bint init=True):
                     or isinstance(inherited, InitMethod):
                 cls.__init__ = InitMethod(cls, info, _constructor_of(info))
         _set_class(info, cls)
+        _plan_construction(cls)
     return info
+
+
+def _plan_construction(cls):
+    """Let a registered class with an automatic ``__init__`` be called without a detour."""
+    cdef InitMethod init
+    cdef void* kwargs = NULL
+    cdef PyObject* after = NULL
+    own = cls.__dict__.get("__init__")
+    if not isinstance(own, InitMethod):
+        return
+    init = own
+    if init.constructor is None or init.type_info is not cls.__dict__.get("__tvm_ffi_type_info__"):
+        return
+    if init.after is not None:
+        after = <PyObject*>init.after
+    if KWARGS is not None:
+        kwargs = (<CObject?>KWARGS).chandle
+    AddPlan(cls, 0, init, init.constructor, after, kwargs)
 
 
 def _object_type_info(obj):
