@@ -195,48 +195,6 @@ std::string Print(DLDataType dtype) {
 
 }  // namespace
 
-const char* detail::DLDataTypeCodeAsCStr(DLDataTypeCode type_code) {
-  switch (static_cast<int>(type_code)) {
-    case kDLInt:
-      return "int";
-    case kDLUInt:
-      return "uint";
-    case kDLFloat:
-      return "float";
-    case kDLOpaqueHandle:
-      return "handle";
-    case kDLBfloat:
-      return "bfloat";
-    case kDLComplex:
-      return "complex";
-    case kDLBool:
-      return "bool";
-    default:
-      break;
-  }
-  for (const DTypeName& known : kNames) {
-    if (known.code == type_code) return known.name.data();
-  }
-  TVM_FFI_THROW(ValueError) << "unknown dtype code " << static_cast<int>(type_code);
-  TVM_FFI_UNREACHABLE();
-}
-
-std::string DTypeAbbrev(DLDataType dtype) {
-  struct Short {
-    std::string_view full;
-    const char* abbreviation;
-  };
-  constexpr Short kShorts[] = {{"bfloat", "bf"}, {"float", "f"}, {"int", "i"}, {"uint", "u"}};
-  const std::string text = Print(dtype);
-  if (text.empty()) return "void";
-  for (const Short& name : kShorts) {
-    if (std::string_view(text).substr(0, name.full.size()) == name.full) {
-      return name.abbreviation + text.substr(name.full.size());
-    }
-  }
-  return text;
-}
-
 }  // namespace ffi
 }  // namespace tvm
 

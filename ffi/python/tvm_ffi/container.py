@@ -22,27 +22,10 @@ from .registry import register_object
 MISSING = _ffi_api.GetInvalidObject()
 
 
-class _Sequence(core.CContainerBase):
+class _Sequence(core.CContainerBase, core._SequenceState):
     """What Array and List share."""
 
     __class_getitem__ = classmethod(GenericAlias)
-
-    def __len__(self):
-        return core._seq_size(self)
-
-    def __bool__(self):
-        return core._seq_size(self) != 0
-
-    def __getitem__(self, index):
-        if isinstance(index, slice):
-            return core._seq_slice(self, *index.indices(core._seq_size(self)))
-        return core._seq_item(self, operator.index(index))
-
-    def __iter__(self):
-        index = 0
-        while index < core._seq_size(self):
-            yield core._seq_item(self, index)
-            index += 1
 
     def __eq__(self, other):
         if self is other:
@@ -188,48 +171,10 @@ class _Items(ItemsView):
         return self._mapping._iterate(2)
 
 
-class _Mapping(core.CContainerBase):
+class _Mapping(core.CContainerBase, core._MappingState):
     """What Map and Dict share."""
 
     __class_getitem__ = classmethod(GenericAlias)
-
-    def __len__(self):
-        return self._size(self)
-
-    def __bool__(self):
-        return self._size(self) != 0
-
-    def __contains__(self, key):
-        return self._count(self, key) != 0
-
-    def __getitem__(self, key):
-        found = self._get_or_missing(self, key)
-        if isinstance(found, core.CObject) and MISSING.same_as(found):
-            raise KeyError(key)
-        return found
-
-    def get(self, key, default=None):
-        """Value of `key`, or `default`."""
-        found = self._get_or_missing(self, key)
-        if isinstance(found, core.CObject) and MISSING.same_as(found):
-            return default
-        return found
-
-    def _iterate(self, what):
-        """Yield keys (0), values (1) or pairs (2); iterating over a changing Dict is an error."""
-        size = self._size(self)
-        if size == 0:
-            return
-        cursor = self._functor(self)
-        while True:
-            yield cursor(what) if what != 2 else (cursor(0), cursor(1))
-            if self._size(self) != size:
-                raise RuntimeError("dictionary changed size during iteration")
-            if not cursor(2):
-                return
-
-    def __iter__(self):
-        return self._iterate(0)
 
     def __reversed__(self):
         return reversed(list(self._iterate(0)))
@@ -279,11 +224,6 @@ class Map(_Mapping, Mapping):
         input_dict: Mapping, or iterable of pairs.
     """
 
-    _size = staticmethod(_ffi_api.MapSize)
-    _count = staticmethod(_ffi_api.MapCount)
-    _get_or_missing = staticmethod(_ffi_api.MapGetItemOrMissing)
-    _functor = staticmethod(_ffi_api.MapForwardIterFunctor)
-
     def __init__(self, input_dict=()):
         self.__init_handle_by_constructor__(_ffi_api.Map, *_flatten(input_dict))
 
@@ -295,11 +235,6 @@ class Dict(_Mapping, MutableMapping):
     Args:
         input_dict: Mapping, or iterable of pairs.
     """
-
-    _size = staticmethod(_ffi_api.DictSize)
-    _count = staticmethod(_ffi_api.DictCount)
-    _get_or_missing = staticmethod(_ffi_api.DictGetItemOrMissing)
-    _functor = staticmethod(_ffi_api.DictForwardIterFunctor)
 
     def __init__(self, input_dict=()):
         self.__init_handle_by_constructor__(_ffi_api.Dict, *_flatten(input_dict))
@@ -328,5 +263,10 @@ class Dict(_Mapping, MutableMapping):
         """Remove all entries."""
         _ffi_api.DictClear(self)
 
+
+core._plan_container(Array, 1, _ffi_api.Array)
+core._plan_container(List, 1, _ffi_api.List)
+core._plan_container(Map, 2, _ffi_api.Map)
+core._plan_container(Dict, 2, _ffi_api.Dict)
 
 __all__ = ["Array", "Dict", "List", "Map"]

@@ -44,6 +44,22 @@ def register_object(type_key=None, *, init: bool = True):
     return bind
 
 
+def _warn_missing_field_annotations(cls, type_info, *, stacklevel):
+    """Warn about reflected fields that the class body does not annotate."""
+    import warnings
+
+    annotations = cls.__dict__.get("__annotations__", {})
+    missing = [member.name for member in type_info.fields if member.name not in annotations]
+    if missing:
+        warnings.warn(
+            f"@c_class({type_info.type_key!r}): class `{cls.__name__}` does not annotate the "
+            f"following reflected field(s): {', '.join(missing)}. Annotate them in the class body "
+            "for editors and documentation.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
 def register_global_func(func_name, f=None, override: bool = False):
     """Put a function into the global table.
 

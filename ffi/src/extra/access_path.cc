@@ -14,51 +14,6 @@ namespace tvm {
 namespace ffi {
 namespace reflection {
 
-bool AccessStepObj::StepEqual(const AccessStepObj* other) const {
-  return kind == other->kind && AnyEqual()(key, other->key);
-}
-
-AccessPathObj::~AccessPathObj() {
-  Optional<ObjectRef> rest = std::move(parent);
-  parent = std::nullopt;
-  while (rest.has_value() && rest.unique()) {
-    auto* node = const_cast<AccessPathObj*>(
-        static_cast<const AccessPathObj*>(static_cast<const Object*>(rest.get())));
-    Optional<ObjectRef> above = std::move(node->parent);
-    node->parent = std::nullopt;
-    rest = std::move(above);
-  }
-}
-
-Array<AccessStep> AccessPathObj::ToSteps() const {
-  std::vector<AccessStep> steps;
-  steps.reserve(static_cast<size_t>(depth));
-  for (const auto* node = this; node->step.has_value(); node = node->ParentOrNull()) {
-    steps.push_back(*node->step);
-    if (node->ParentOrNull() == nullptr) break;
-  }
-  return Array<AccessStep>(steps.rbegin(), steps.rend());
-}
-
-bool AccessPathObj::PathEqual(const AccessPath& other) const {
-  return depth == other->depth && IsPrefixOf(other);
-}
-
-bool AccessPathObj::IsPrefixOf(const AccessPath& other) const {
-  if (depth > other->depth) return false;
-  const AccessPathObj* longer = other.get();
-  while (longer != nullptr && longer->depth > depth) longer = longer->ParentOrNull();
-  const AccessPathObj* self = this;
-  while (self != longer) {
-    if (self == nullptr || longer == nullptr) return false;
-    if (self->step.has_value() != longer->step.has_value()) return false;
-    if (self->step.has_value() && !(*self->step)->StepEqual((*longer->step).get())) return false;
-    self = self->ParentOrNull();
-    longer = longer->ParentOrNull();
-  }
-  return true;
-}
-
 namespace {
 
 std::string StepText(const AccessStepObj* step) {

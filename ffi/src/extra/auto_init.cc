@@ -29,24 +29,6 @@ const ObjectRef& KwargsSentinel() {
 namespace reflection {
 namespace internal {
 
-ObjectRef CreateEmptyObject(const TVMFFITypeInfo* type_info) {
-  if (type_info->metadata != nullptr && type_info->metadata->creator != nullptr) {
-    TVMFFIAny raw{};
-    TVMFFIObjectHandle handle = nullptr;
-    TVM_FFI_CHECK_SAFE_CALL(type_info->metadata->creator(&handle));
-    raw.type_index = static_cast<TVMFFIObject*>(handle)->type_index;
-    raw.v_obj = static_cast<TVMFFIObject*>(handle);
-    return AdoptAny(raw).cast<ObjectRef>();
-  }
-  static const TypeAttrLookup new_attr(type_attr::kNew);
-  AnyView factory = new_attr[type_info->type_index];
-  if (factory.type_index() == kTVMFFINone) {
-    TVM_FFI_THROW(RuntimeError) << "Type `" << std::string(ToStringView(type_info->type_key))
-                                << "` does not support reflection creation";
-  }
-  return factory.cast<Function>()().cast<ObjectRef>();
-}
-
 namespace {
 
 /// The constructor of one type, prepared once: which field each argument belongs to.
@@ -159,7 +141,7 @@ class AutoInit {
 
 }  // namespace
 
-void RegisterAutoInit(int32_t type_index) {
+void RegisterAutoInitDirect(int32_t type_index) {
   auto plan = std::make_shared<const AutoInit>(TVMFFIGetTypeInfo(type_index));
   RegisterTypeAttr(
       type_index, type_attr::kInit,
@@ -193,7 +175,7 @@ void MakeObjectFromPackedArgs(PackedArgs args, Any* result) {
 TVM_FFI_STATIC_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::GlobalDef()
-      .def("ffi._RegisterFFIInit", refl::internal::RegisterAutoInit)
+      .def("ffi._RegisterFFIInit", refl::internal::RegisterAutoInitDirect)
       .def("ffi.GetKwargsObject", []() -> ObjectRef { return KwargsSentinel(); })
       .def_packed("ffi.MakeObjectFromPackedArgs", refl::internal::MakeObjectFromPackedArgs);
 }

@@ -25,7 +25,8 @@ void DefineConvert(int32_t type_index) {
   const std::string name = reflection::internal::TypeKeyText(type_index) + ".__ffi_convert__";
   reflection::internal::RegisterTypeAttr(
       type_index, type_attr::kConvert,
-      Any(Function::FromTyped([](AnyView value) -> Any { return value.cast<T>(); }, name)));
+      Any(Function::FromTyped(
+          [](AnyView value) -> Any { return reflection::internal::ConvertTo<T>(value); }, name)));
 }
 
 }  // namespace

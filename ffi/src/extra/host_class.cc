@@ -72,7 +72,7 @@ int GetStored(void* field, TVMFFIAny* result) {
     raw.v_float64 = *static_cast<const double*>(field);
   } else if constexpr (kStorage == Storage::kPointer) {
     raw.v_ptr = *static_cast<void* const*>(field);
-    raw.type_index = raw.v_ptr == nullptr ? kTVMFFINone : kTVMFFIOpaquePtr;
+    raw.type_index = kTVMFFIOpaquePtr;
   } else if constexpr (kStorage == Storage::kDataType) {
     raw.type_index = kTVMFFIDataType;
     raw.v_dtype = *static_cast<const DLDataType*>(field);

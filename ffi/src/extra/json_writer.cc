@@ -179,7 +179,7 @@ class Writer {
 
 }  // namespace
 
-String Stringify(const Any& value, Optional<int> indent) {
+String Stringify(const Any& value, const Optional<int>& indent) {
   const int spaces = indent.has_value() ? *indent : 0;
   if (spaces < 0) {
     TVM_FFI_THROW(ValueError) << "json indent must not be negative, got " << spaces;

@@ -44,31 +44,7 @@ bool VisitImportTree(const ModuleObj* root, Visit visit) {
 
 std::string Text(const String& text) { return std::string(text.data(), text.size()); }
 
-[[noreturn]] void ThrowUnsupported(const ModuleObj* module, const char* operation) {
-  TVM_FFI_THROW(RuntimeError) << "Module[" << module->kind() << "] does not support " << operation;
-}
-
 }  // namespace
-
-ModuleObj::~ModuleObj() = default;
-
-int ModuleObj::GetPropertyMask() const { return 0; }
-
-bool ModuleObj::ImplementsFunction(const String& name) { return GetFunction(name).has_value(); }
-
-Optional<String> ModuleObj::GetFunctionDoc(const String&) { return std::nullopt; }
-
-Optional<String> ModuleObj::GetFunctionMetadata(const String&) { return std::nullopt; }
-
-void ModuleObj::WriteToFile(const String&, const String&) const {
-  ThrowUnsupported(this, "WriteToFile");
-}
-
-Array<String> ModuleObj::GetWriteFormats() const { return {}; }
-
-Bytes ModuleObj::SaveToBytes() const { ThrowUnsupported(this, "SaveToBytes"); }
-
-String ModuleObj::InspectSource(const String&) const { return String(); }
 
 void ModuleObj::ImportModule(const Module& other) {
   VisitImportTree(other.get(), [this](const ModuleObj* module) {

@@ -14,7 +14,7 @@
 namespace tvm {
 namespace ffi {
 
-struct ModuleObj::InternalUnsafe {
+struct __attribute__((visibility("hidden"))) ModuleObj::InternalUnsafe {
   /// Function `name` from what `module` imports, else a global function; kept by the module.
   static TVMFFIObjectHandle LookUpFromImports(ModuleObj* module, const String& name);
 

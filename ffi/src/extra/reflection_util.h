@@ -6,6 +6,7 @@
 
 #include <tvm/ffi/any.h>
 #include <tvm/ffi/c_api.h>
+#include <tvm/ffi/extra/structural_detail.h>
 #include <tvm/ffi/object.h>
 #include <tvm/ffi/reflection/accessor.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -20,34 +21,26 @@ const ObjectRef& KwargsSentinel();
 
 namespace reflection {
 
-/// An attribute column that is created on first use, so that a lookup never fails.
-class TypeAttrLookup {
- public:
-  template <typename T>
-  explicit TypeAttrLookup(const AttrKey<T>& key) : column_(Created(key)) {}
-
-  AnyView operator[](int32_t type_index) const { return column_[type_index]; }
-
- private:
-  template <typename T>
-  static TypeAttrColumn Created(const AttrKey<T>& key) {
-    EnsureTypeAttrColumn(key);
-    return TypeAttrColumn(key);
-  }
-
-  TypeAttrColumn column_;
-};
-
 inline std::string TypeKeyOf(int32_t type_index) { return internal::TypeKeyText(type_index); }
 
 }  // namespace reflection
 
-inline const TVMFFIAny& RawAny(const Any& value) {
-  return *reinterpret_cast<const TVMFFIAny*>(&value);
-}
-inline const TVMFFIAny& RawAny(const AnyView& value) {
-  return *reinterpret_cast<const TVMFFIAny*>(&value);
-}
+// The helpers that headers need too.
+using detail::CallbackBinding;
+using detail::EnterRegion;
+using detail::EntriesOf;
+using detail::IsMapping;
+using detail::IsObject;
+using detail::IsSequence;
+using detail::kMaxTraversalDepth;
+using detail::MapEntries;
+using detail::RawAny;
+using detail::ReadField;
+using detail::RegionOfField;
+using detail::RegionOfVariableFields;
+using detail::SequenceView;
+using detail::StrongCount;
+using detail::TraversalDepth;
 
 }  // namespace ffi
 }  // namespace tvm

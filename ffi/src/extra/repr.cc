@@ -116,9 +116,6 @@ class ReprWriter {
       case kTVMFFIFloat:
         WriteFloat(raw.v_float64);
         return;
-      case kTVMFFIOpaquePtr:
-        WriteAddress(raw.v_ptr);
-        return;
       case kTVMFFIDataType:
         text_ += Text(DLDataTypeToString(raw.v_dtype));
         return;
@@ -193,12 +190,13 @@ class ReprWriter {
     const TVMFFITypeInfo* type = TVMFFIGetTypeInfo(raw.type_index);
     text_ += ToStringView(type->type_key);
     WriteAddressSuffix(raw.v_obj);
-    if (type->metadata == nullptr) return;  // nothing is known about what it holds
-    text_ += '(';
-    Frame& frame = Push(FrameKind::kObject, value);
+    std::vector<const TVMFFIFieldInfo*> fields;
     reflection::ForEachFieldInfo(type, [&](const TVMFFIFieldInfo* field) {
-      if ((field->flags & kTVMFFIFieldFlagBitMaskReprOff) == 0) frame.fields.push_back(field);
+      if ((field->flags & kTVMFFIFieldFlagBitMaskReprOff) == 0) fields.push_back(field);
     });
+    if (fields.empty()) return;  // nothing to show of what it holds
+    text_ += '(';
+    Push(FrameKind::kObject, value).fields = std::move(fields);
   }
 
   Frame& Push(FrameKind kind, const Any& value) {

@@ -64,27 +64,6 @@ class CallbackScope {
   std::shared_ptr<bool> open_;
 };
 
-/// Region kind in force below a field. A Pattern region propagates and hides every other kind.
-inline TVMFFIDefRegionKind EnterRegion(TVMFFIDefRegionKind current, TVMFFIDefRegionKind wanted) {
-  return current == kTVMFFIDefRegionKindPattern ? current : wanted;
-}
-
-inline TVMFFIDefRegionKind RegionOfField(TVMFFIDefRegionKind current,
-                                         const TVMFFIFieldInfo* field) {
-  if ((field->flags & kTVMFFIFieldFlagBitMaskSEqHashDefPattern) != 0) {
-    return EnterRegion(current, kTVMFFIDefRegionKindPattern);
-  }
-  if ((field->flags & kTVMFFIFieldFlagBitMaskSEqHashDefSimple) != 0) {
-    return EnterRegion(current, kTVMFFIDefRegionKindSimple);
-  }
-  return current;
-}
-
-/// The fields of a variable defined in a Simple region are uses.
-inline TVMFFIDefRegionKind RegionOfVariableFields(TVMFFIDefRegionKind current) {
-  return current == kTVMFFIDefRegionKindSimple ? kTVMFFIDefRegionKindNone : current;
-}
-
 /// Region argument of a hook's callback: kind as int, or bool of older hooks (true = Pattern).
 inline TVMFFIDefRegionKind RegionFromArgument(AnyView value) {
   if (value.type_index() == kTVMFFIBool) {
@@ -130,18 +109,6 @@ class StructuralFields {
  private:
   std::unordered_map<int32_t, std::unique_ptr<FieldList>> lists_;
 };
-
-/// Reads a field of an object held by `value`.
-inline Any ReadField(const Any& value, const TVMFFIFieldInfo* field) {
-  Any result;
-  void* address = reinterpret_cast<char*>(RawAny(value).v_obj) + field->offset;
-  TVM_FFI_CHECK_SAFE_CALL(field->getter(address, reinterpret_cast<TVMFFIAny*>(&result)));
-  return result;
-}
-
-inline uint64_t StrongCount(const TVMFFIObject* object) {
-  return __atomic_load_n(&object->combined_ref_count, __ATOMIC_RELAXED) & 0xffffffffU;
-}
 
 /// Whether another place may also hold the object of `value`, beyond `value` and its parent.
 inline bool MayBeShared(const Any& value) { return StrongCount(RawAny(value).v_obj) > 2; }

@@ -17,47 +17,6 @@
 namespace tvm {
 namespace ffi {
 
-/// Traversals recurse on the C stack; deeper values, and cyclic ones, are an error.
-inline constexpr int kMaxTraversalDepth = 2000;
-
-class TraversalDepth {
- public:
-  explicit TraversalDepth(int* depth) : depth_(depth) {
-    if (*depth_ >= kMaxTraversalDepth) {
-      TVM_FFI_THROW(RuntimeError) << "structural traversal is nested more than "
-                                  << kMaxTraversalDepth
-                                  << " levels deep: the value is too deep or contains itself";
-    }
-    ++*depth_;
-  }
-  ~TraversalDepth() { --*depth_; }
-  TraversalDepth(const TraversalDepth&) = delete;
-  TraversalDepth& operator=(const TraversalDepth&) = delete;
-
- private:
-  int* depth_;
-};
-
-/// Detaches the callback when a traversal ends: bindings may keep the visitor object longer.
-template <typename T>
-class CallbackBinding {
- public:
-  explicit CallbackBinding(const T** slot) : slot_(slot) {}
-  ~CallbackBinding() { *slot_ = nullptr; }
-  CallbackBinding(const CallbackBinding&) = delete;
-  CallbackBinding& operator=(const CallbackBinding&) = delete;
-
-  static const T& Get(const T* callback) {
-    if (callback == nullptr) {
-      TVM_FFI_THROW(RuntimeError) << "the structural traversal has ended";
-    }
-    return *callback;
-  }
-
- private:
-  const T** slot_;
-};
-
 /// (type index, function) pairs; the first whose type takes a value is called.
 using CallbackList = Array<Tuple<int64_t, Function>>;
 

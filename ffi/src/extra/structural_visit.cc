@@ -24,146 +24,6 @@ namespace {
 
 using reflection::TypeAttrLookup;
 
-VisitResult Nothing() { return VisitResult(Optional<VisitInterrupt>(std::nullopt)); }
-
-/// Visits `child` in `kind`, whatever the region of the visitor is.
-VisitResult VisitIn(StructuralVisitorObj* visitor, TVMFFIDefRegionKind kind, const Any& child) {
-  if (child.type_index() == kTVMFFINone) return Nothing();
-  return visitor->WithDefRegionKind(kind, [&] { return visitor->VisitExpected(child); });
-}
-
-VisitResult VisitFields(StructuralVisitorObj* visitor, const Any& value) {
-  const TVMFFITypeInfo* type = TVMFFIGetTypeInfo(value.type_index());
-  TVMFFIDefRegionKind region = visitor->def_region_kind();
-  if (type->metadata != nullptr &&
-      type->metadata->structural_eq_hash_kind == kTVMFFISEqHashKindFreeVar) {
-    region = RegionOfVariableFields(region);
-  }
-  VisitResult result = Nothing();
-  reflection::ForEachFieldInfoWithEarlyStop(type, [&](const TVMFFIFieldInfo* field) {
-    if ((field->flags & kTVMFFIFieldFlagBitMaskSEqHashIgnore) != 0) return false;
-    result = VisitIn(visitor, RegionOfField(region, field), ReadField(value, field));
-    return result.is_err() || result.value().has_value();
-  });
-  return result;
-}
-
-VisitResult VisitChildren(StructuralVisitorObj* visitor, const Any& value) {
-  static const TypeAttrLookup hooks(type_attr::kStructuralVisit);
-  const AnyView hook = hooks[value.type_index()];
-  if (hook.type_index() != kTVMFFINone) {
-    const auto view = type_attr::kStructuralVisit.ValueFrom(hook);
-    return view->CallExpected(visitor, value);
-  }
-  const TVMFFIDefRegionKind region = visitor->def_region_kind();
-  if (IsSequence(value.type_index())) {
-    const SequenceView items(RawAny(value));
-    for (size_t i = 0; i < items.size(); ++i) {
-      TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(VisitIn(visitor, region, items[i]));
-    }
-    return Nothing();
-  }
-  if (IsMapping(value.type_index())) {
-    for (const auto& entry : EntriesOf(value)) {
-      TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(VisitIn(visitor, region, entry.second));
-    }
-    return Nothing();
-  }
-  return VisitFields(visitor, value);
-}
-
-/// Runs `body` one level deeper; a failure learns which object it happened in.
-template <typename Body>
-TVMFFIAny EnterValue(int* depth, const Any& value, const Body& body) noexcept {
-  using reflection::internal::ReleaseAny;
-  auto fail = [&value](const Error& error) {
-    if (IsObject(RawAny(value))) ExtendVisitErrorContext(error, value.cast<ObjectRef>());
-    return ReleaseAny(Any(Error(error)));
-  };
-  try {
-    TraversalDepth guard(depth);
-    VisitResult result = body();
-    if (result.is_err()) return fail(result.error());
-    return ReleaseAny(Any(result.value()));
-  } catch (const Error& error) {
-    return fail(error);
-  } catch (const std::exception& error) {
-    return fail(Error("InternalError", error.what(), ""));
-  }
-}
-
-class WalkerObj final : public StructuralVisitorObj {
- public:
-  WalkerObj(const detail::WalkCallback* callback, WalkOrder order)
-      : StructuralVisitorObj(&kTable), callback_(callback), order_(order) {}
-
-  VisitResult Run(const Any& root) {
-    CallbackBinding<detail::WalkCallback> binding(&callback_);
-    return VisitExpected(root);
-  }
-
- private:
-  static TVMFFIAny VisitValue(StructuralVisitorObj* visitor, AnyView view) noexcept {
-    auto* self = static_cast<WalkerObj*>(visitor);
-    const Any value(view);
-    return EnterValue(&self->depth_, value, [&] { return self->Walk(value); });
-  }
-
-  VisitResult Walk(const Any& value) {
-    if (value.type_index() == kTVMFFINone) return Nothing();
-    if (order_ == WalkOrder::kPostOrder) {
-      TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(Descend(value));
-      return VisitResult(CallBack(value).interrupt());
-    }
-    const WalkResult result = CallBack(value);
-    if (result.interrupt().has_value()) return VisitResult(result.interrupt());
-    return result.is_skip() ? Nothing() : Descend(value);
-  }
-
-  WalkResult CallBack(const Any& value) {
-    return CallbackBinding<detail::WalkCallback>::Get(callback_)(value, def_region_kind());
-  }
-
-  VisitResult Descend(const Any& value) {
-    return IsObject(RawAny(value)) ? VisitChildren(this, value) : Nothing();
-  }
-
-  static constexpr VTable kTable{&VisitValue};
-  const detail::WalkCallback* callback_;
-  WalkOrder order_;
-  int depth_ = 0;
-};
-
-class CallbackVisitorObj final : public StructuralVisitorObj {
- public:
-  explicit CallbackVisitorObj(const detail::VisitCallback* callback)
-      : StructuralVisitorObj(&kTable), callback_(callback) {}
-
-  VisitResult Run(const Any& root) {
-    CallbackBinding<detail::VisitCallback> binding(&callback_);
-    return VisitExpected(root);
-  }
-
- private:
-  static TVMFFIAny VisitValue(StructuralVisitorObj* visitor, AnyView view) noexcept {
-    auto* self = static_cast<CallbackVisitorObj*>(visitor);
-    const Any value(view);
-    return EnterValue(&self->depth_, value, [&] { return self->Dispatch(value); });
-  }
-
-  VisitResult Dispatch(const Any& value) {
-    if (value.type_index() == kTVMFFINone) return Nothing();
-    Optional<VisitInterrupt> interrupt = std::nullopt;
-    const auto& callback = CallbackBinding<detail::VisitCallback>::Get(callback_);
-    if (callback(value, this, &interrupt)) return VisitResult(interrupt);
-    return DefaultVisitExpected(value);
-  }
-
-  static constexpr VTable kTable{&VisitValue};
-  const detail::VisitCallback* callback_;
-  int depth_ = 0;
-};
-
 // ------------------------------------------------------------------------------------------
 // Global functions
 // ------------------------------------------------------------------------------------------
@@ -216,26 +76,12 @@ Optional<VisitInterrupt> VisitGlobal(const Any& root, const CallbackList& callba
       .value();
 }
 
+// Traversals compiled into other libraries know containers only through these hooks.
+Optional<VisitInterrupt> VisitContainer(StructuralVisitorObj* visitor, AnyView value) {
+  return detail::VisitChildren(visitor, Any(value)).value();
+}
+
 }  // namespace
-
-VisitResult StructuralVisitorObj::DefaultVisitExpected(AnyView value) {
-  if (value.type_index() < kTVMFFIStaticObjectBegin) return Nothing();
-  return VisitChildren(this, Any(value));
-}
-
-namespace detail {
-
-VisitResult RunStructuralWalk(const Any& root, const WalkCallback& callback, WalkOrder order) {
-  auto walker = make_object<WalkerObj>(&callback, order);
-  return walker->Run(root);
-}
-
-VisitResult RunStructuralVisit(const Any& root, const VisitCallback& callback) {
-  auto visitor = make_object<CallbackVisitorObj>(&callback);
-  return visitor->Run(root);
-}
-
-}  // namespace detail
 
 TVM_FFI_STATIC_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
@@ -243,6 +89,11 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   refl::ObjectDef<VisitInterruptObj>(refl::init(false))
       .def_ro("value", &VisitInterruptObj::value, refl::default_value(Any(nullptr)));
   refl::ObjectDef<StructuralVisitorObj>(refl::init(false));
+  for (const int32_t index : {kTVMFFIArray, kTVMFFIList, kTVMFFIMap, kTVMFFIDict}) {
+    refl::internal::RegisterTypeAttr(
+        index, type_attr::kStructuralVisit,
+        refl::internal::NativeAttrValue<&VisitContainer>(type_attr::kStructuralVisit));
+  }
   refl::GlobalDef()
       .def("ffi.VisitInterrupt", [](Any value) { return VisitInterrupt(std::move(value)); })
       .def("ffi.StructuralWalk", WalkGlobal)

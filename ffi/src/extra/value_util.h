@@ -34,18 +34,6 @@ inline int32_t CanonicalTypeIndex(int32_t type_index) {
   }
 }
 
-inline bool IsObject(const TVMFFIAny& value) {
-  return value.type_index >= kTVMFFIStaticObjectBegin;
-}
-
-inline bool IsSequence(int32_t type_index) {
-  return type_index == kTVMFFIArray || type_index == kTVMFFIList;
-}
-
-inline bool IsMapping(int32_t type_index) {
-  return type_index == kTVMFFIMap || type_index == kTVMFFIDict;
-}
-
 /// Content of a string or bytes value; borrowed from `value`.
 inline std::string_view TextOf(const TVMFFIAny& value) {
   if (value.type_index == kTVMFFISmallStr || value.type_index == kTVMFFISmallBytes) {
@@ -53,35 +41,6 @@ inline std::string_view TextOf(const TVMFFIAny& value) {
   }
   const TVMFFIByteArray* bytes = TVMFFIBytesGetByteArrayPtr(value.v_obj);
   return std::string_view(bytes->data, bytes->size);
-}
-
-/// Elements of an Array or List. A List may shrink while it is walked: check the size each time.
-struct SequenceView {
-  explicit SequenceView(const TVMFFIAny& value) : cell(TVMFFISeqGetCellPtr(value.v_obj)) {}
-
-  size_t size() const { return static_cast<size_t>(cell->size); }
-  Any operator[](size_t i) const {
-    return Any(AnyView::CopyFromTVMFFIAny(static_cast<const TVMFFIAny*>(cell->data)[i]));
-  }
-
-  const TVMFFISeqCell* cell;
-};
-
-using MapEntries = std::vector<std::pair<Any, Any>>;
-
-/// Entries of a Map or Dict in insertion order.
-inline MapEntries EntriesOf(const Any& value) {
-  MapEntries entries;
-  auto collect = [&entries](const auto& map) {
-    entries.reserve(map.size());
-    for (const auto& entry : map) entries.emplace_back(entry.first, entry.second);
-  };
-  if (value.type_index() == kTVMFFIMap) {
-    collect(value.cast<Map<Any, Any>>());
-  } else {
-    collect(value.cast<Dict<Any, Any>>());
-  }
-  return entries;
 }
 
 inline size_t MappingSize(const Any& value) {

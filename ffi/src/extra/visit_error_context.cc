@@ -113,30 +113,6 @@ class PathFinder {
 
 }  // namespace
 
-void ExtendVisitErrorContext(const Error& error, const ObjectRef& object) {
-  TVMFFIErrorCell* cell =
-      TVMFFIErrorGetCellPtr(detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(error));
-  if (cell->extra_context != nullptr &&
-      TVMFFIObjectGetTypeIndex(cell->extra_context) == VisitErrorContextObj::RuntimeTypeIndex()) {
-    auto* context = static_cast<VisitErrorContextObj*>(
-        reinterpret_cast<Object*>(static_cast<TVMFFIObject*>(cell->extra_context)));
-    context->reverse_visit_pattern.push_back(object);
-    return;
-  }
-  VisitErrorContext context;
-  context->reverse_visit_pattern.push_back(object);
-  if (cell->extra_context != nullptr) {
-    context->prev_error_context = reflection::internal::AdoptAny([cell] {
-                                    TVMFFIAny raw{};
-                                    raw.type_index = TVMFFIObjectGetTypeIndex(cell->extra_context);
-                                    raw.v_obj = static_cast<TVMFFIObject*>(cell->extra_context);
-                                    return raw;
-                                  }())
-                                      .cast<ObjectRef>();
-  }
-  cell->extra_context = detail::ObjectUnsafe::MoveObjectRefToTVMFFIObjectPtr(std::move(context));
-}
-
 Array<AccessPath> VisitErrorContext::FindAccessPaths(const ObjectRef& root,
                                                      const VisitErrorContext& context,
                                                      bool allow_prefix) {

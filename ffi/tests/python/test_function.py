@@ -41,7 +41,7 @@ def test_big_int_comes_back_as_int(value):
 
 def test_string_classes():
     assert type(echo("short")) is str
-    assert type(echo("a string on the heap")) is core.String
+    assert type(echo("a string on the heap")) is str
     assert type(echo(b"a string on the heap")) is core.Bytes
     assert echo(echo("a string on the heap")) == "a string on the heap"
 

@@ -77,7 +77,7 @@ class BigInt {
     data_ = static_cast<int64_t>(value);
   }
   /// Truncates. ValueError for NaN, OverflowError for infinity.
-  TVM_FFI_DLL explicit BigInt(double value);
+  explicit inline BigInt(double value);
   BigInt(const BigInt&) = default;
   BigInt(BigInt&& other) noexcept : data_(std::move(other.data_)) { other.data_ = int64_t{0}; }
   BigInt& operator=(const BigInt&) = default;
@@ -94,7 +94,7 @@ class BigInt {
     return small();
   }
   /// Nearest, ties to even. OverflowError when too large.
-  TVM_FFI_DLL explicit operator double() const;
+  explicit inline operator double() const;
   /// The value if it fits Int.
   template <typename Int, std::enable_if_t<std::is_integral_v<Int> && sizeof(Int) <= 8, int> = 0>
   std::optional<Int> as() const {
@@ -138,9 +138,9 @@ class BigInt {
     value.data_ = FromWords(words, count);
     return value;
   }
-  TVM_FFI_DLL std::string ToString() const;
+  inline std::string ToString() const;
   /// Decimal digits with optional sign; nullopt for other text.
-  TVM_FFI_DLL static std::optional<BigInt> Parse(std::string_view text);
+  static inline std::optional<BigInt> Parse(std::string_view text);
 
 #define TVM_FFI_BIG_INT_COMPOUND_(op) BigInt& operator op## = (const BigInt& rhs);
   TVM_FFI_BIG_INT_COMPOUND_(+)
@@ -185,17 +185,17 @@ static_assert(sizeof(BigInt) == sizeof(TVMFFIAny), "BigInt shares the layout of 
 namespace detail {
 
 // General case of each operation; the inline operators below handle int64 pairs themselves.
-TVM_FFI_DLL BigInt BigIntAdd(const BigInt& a, const BigInt& b);
-TVM_FFI_DLL BigInt BigIntSub(const BigInt& a, const BigInt& b);
-TVM_FFI_DLL BigInt BigIntMul(const BigInt& a, const BigInt& b);
+inline BigInt BigIntAdd(const BigInt& a, const BigInt& b);
+inline BigInt BigIntSub(const BigInt& a, const BigInt& b);
+inline BigInt BigIntMul(const BigInt& a, const BigInt& b);
 /// Quotient (rounded to zero, or down) or remainder. ZeroDivisionError for b = 0.
-TVM_FFI_DLL BigInt BigIntDivMod(const BigInt& a, const BigInt& b, bool floor, bool quotient);
+inline BigInt BigIntDivMod(const BigInt& a, const BigInt& b, bool floor, bool quotient);
 enum class BigIntBitOp { kAnd, kOr, kXor };
-TVM_FFI_DLL BigInt BigIntBitwise(BigIntBitOp op, const BigInt& a, const BigInt& b);
+inline BigInt BigIntBitwise(BigIntBitOp op, const BigInt& a, const BigInt& b);
 /// Left for positive counts, right (rounding down) for negative ones.
-TVM_FFI_DLL BigInt BigIntShift(const BigInt& value, const BigInt& count, bool left);
+inline BigInt BigIntShift(const BigInt& value, const BigInt& count, bool left);
 /// Negative, 0 or positive.
-TVM_FFI_DLL int BigIntCompare(const BigInt& a, const BigInt& b);
+inline int BigIntCompare(const BigInt& a, const BigInt& b);
 
 }  // namespace detail
 
@@ -317,7 +317,7 @@ inline std::ostream& operator<<(std::ostream& os, const BigInt& value) {
   return os << value.ToString();
 }
 /// Decimal with optional sign; sets failbit on other text.
-TVM_FFI_DLL std::istream& operator>>(std::istream& is, BigInt& value);
+inline std::istream& operator>>(std::istream& is, BigInt& value);
 
 template <>
 struct TypeTraits<BigInt> : public TypeTraitsBase {
@@ -355,4 +355,7 @@ struct TypeTraits<BigInt> : public TypeTraitsBase {
 
 }  // namespace ffi
 }  // namespace tvm
+
+#include <tvm/ffi/big_int_detail.h>
+
 #endif  // TVM_FFI_BIG_INT_H_

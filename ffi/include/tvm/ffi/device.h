@@ -10,6 +10,7 @@
 #include <tvm/ffi/string.h>
 #include <tvm/ffi/type_traits.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,8 +19,42 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
+struct DeviceName {
+  std::string_view name;
+  DLDeviceType type;
+};
+
+inline constexpr DeviceName kDeviceNames[] = {
+    {"cpu", kDLCPU},        {"cuda", kDLCUDA},       {"opencl", kDLOpenCL}, {"vulkan", kDLVulkan},
+    {"metal", kDLMetal},    {"mps", kDLMetal},       {"vpi", kDLVPI},       {"rocm", kDLROCM},
+    {"ext_dev", kDLExtDev}, {"hexagon", kDLHexagon}, {"wgpu", kDLWebGPU},   {"webgpu", kDLWebGPU},
+    {"maia", kDLMAIA},      {"trn", kDLTrn},
+};
+
+/// Plain decimal digits that fit an int32.
+inline std::optional<int32_t> ParseDeviceIndex(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  int64_t value = 0;
+  for (char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    value = value * 10 + (c - '0');
+    if (value > INT32_MAX) return std::nullopt;
+  }
+  return static_cast<int32_t>(value);
+}
+
 /// `cuda`, `cuda:1`, ...; nullopt for anything else.
-TVM_FFI_DLL std::optional<DLDevice> TryStringViewToDLDevice(std::string_view str);
+inline std::optional<DLDevice> TryStringViewToDLDevice(std::string_view str) {
+  const size_t colon = str.find(':');
+  std::optional<int32_t> index = 0;
+  if (colon != std::string_view::npos) index = ParseDeviceIndex(str.substr(colon + 1));
+  if (!index.has_value()) return std::nullopt;
+  const std::string_view name = str.substr(0, colon);
+  for (const DeviceName& known : kDeviceNames) {
+    if (known.name == name) return DLDevice{known.type, *index};
+  }
+  return std::nullopt;
+}
 
 }  // namespace detail
 

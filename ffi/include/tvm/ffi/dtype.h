@@ -7,6 +7,7 @@
 
 #include <tvm/ffi/any.h>
 #include <tvm/ffi/c_api.h>
+#include <tvm/ffi/error.h>
 #include <tvm/ffi/string.h>
 #include <tvm/ffi/type_traits.h>
 
@@ -14,6 +15,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 
 namespace tvm {
 namespace ffi {
@@ -24,7 +26,50 @@ enum DLExtDataTypeCode { kDLExtCustomBegin = 129 };
 namespace detail {
 
 /// Text of a type code inside a dtype string; throws ValueError for an unknown one.
-TVM_FFI_DLL const char* DLDataTypeCodeAsCStr(DLDataTypeCode type_code);
+inline const char* DLDataTypeCodeAsCStr(DLDataTypeCode type_code) {
+  switch (static_cast<int>(type_code)) {
+    case kDLInt:
+      return "int";
+    case kDLUInt:
+      return "uint";
+    case kDLFloat:
+      return "float";
+    case kDLOpaqueHandle:
+      return "handle";
+    case kDLBfloat:
+      return "bfloat";
+    case kDLComplex:
+      return "complex";
+    case kDLBool:
+      return "bool";
+    case kDLFloat8_e3m4:
+      return "float8_e3m4";
+    case kDLFloat8_e4m3:
+      return "float8_e4m3";
+    case kDLFloat8_e4m3b11fnuz:
+      return "float8_e4m3b11fnuz";
+    case kDLFloat8_e4m3fn:
+      return "float8_e4m3fn";
+    case kDLFloat8_e4m3fnuz:
+      return "float8_e4m3fnuz";
+    case kDLFloat8_e5m2:
+      return "float8_e5m2";
+    case kDLFloat8_e5m2fnuz:
+      return "float8_e5m2fnuz";
+    case kDLFloat8_e8m0fnu:
+      return "float8_e8m0fnu";
+    case kDLFloat6_e2m3fn:
+      return "float6_e2m3fn";
+    case kDLFloat6_e3m2fn:
+      return "float6_e3m2fn";
+    case kDLFloat4_e2m1fn:
+      return "float4_e2m1fn";
+    default:
+      break;
+  }
+  TVM_FFI_THROW(ValueError) << "unknown dtype code " << static_cast<int>(type_code);
+  TVM_FFI_UNREACHABLE();
+}
 
 }  // namespace detail
 
@@ -53,7 +98,21 @@ inline bool DTypeIsFloat(DLDataType dtype) {
 inline bool DTypeIsInt(DLDataType dtype) { return dtype.code == kDLInt || dtype.code == kDLUInt; }
 inline bool DTypeIsBool(DLDataType dtype) { return dtype.code == kDLBool; }
 /// Short form such as `f16`, `i32`, `u8x4`, `bf16`.
-TVM_FFI_DLL std::string DTypeAbbrev(DLDataType dtype);
+inline std::string DTypeAbbrev(DLDataType dtype) {
+  struct Short {
+    std::string_view full;
+    const char* abbreviation;
+  };
+  constexpr Short kShorts[] = {{"bfloat", "bf"}, {"float", "f"}, {"int", "i"}, {"uint", "u"}};
+  const std::string text = std::string(DLDataTypeToString(dtype));
+  if (text.empty()) return "void";
+  for (const Short& name : kShorts) {
+    if (std::string_view(text).substr(0, name.full.size()) == name.full) {
+      return name.abbreviation + text.substr(name.full.size());
+    }
+  }
+  return text;
+}
 
 template <>
 struct TypeTraits<DLDataType> : public TypeTraitsBase {

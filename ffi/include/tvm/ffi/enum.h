@@ -16,6 +16,7 @@
 #include <tvm/ffi/string.h>
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace tvm {
@@ -41,36 +42,6 @@ class Enum : public ObjectRef {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Enum, ObjectRef, EnumObj);
 };
 
-/// Entries stand for their number.
-class IntEnumObj : public EnumObj {
- public:
-  IntEnumObj() = default;
-  IntEnumObj(int64_t value, String name) : EnumObj(value, std::move(name)) {}
-  int64_t value() const { return _int_index; }
-
-  TVM_FFI_DECLARE_OBJECT_INFO("ffi.IntEnum", IntEnumObj, EnumObj);
-};
-
-class IntEnum : public Enum {
- public:
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(IntEnum, Enum, IntEnumObj);
-};
-
-/// Entries stand for their text.
-class StrEnumObj : public EnumObj {
- public:
-  StrEnumObj() = default;
-  StrEnumObj(int64_t index, String value) : EnumObj(index, std::move(value)) {}
-  const String& value() const { return _str_index; }
-
-  TVM_FFI_DECLARE_OBJECT_INFO("ffi.StrEnum", StrEnumObj, EnumObj);
-};
-
-class StrEnum : public Enum {
- public:
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(StrEnum, Enum, StrEnumObj);
-};
-
 /// Everything known about the entries of one enum type.
 class EnumStateObj : public Object {
  public:
@@ -89,6 +60,73 @@ class EnumState : public ObjectRef {
  public:
   EnumState() : ObjectRef(make_object<EnumStateObj>()) {}
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(EnumState, ObjectRef, EnumStateObj);
+};
+
+namespace detail {
+
+inline TVMFFIAny OwnedNone() {
+  TVMFFIAny none;
+  SetNone(&none);
+  return none;
+}
+
+/// Owned entry of an enum type by number or name; None if there is none.
+inline TVMFFIAny FindEnumEntry(int32_t type_index, const Any& key) {
+  constexpr const char kName[] = "__ffi_enum__";
+  const TVMFFIByteArray name{kName, sizeof(kName) - 1};
+  const TVMFFITypeAttrColumn* column = TVMFFIGetTypeAttrColumn(&name);
+  if (column == nullptr) return OwnedNone();
+  const int64_t position = static_cast<int64_t>(type_index) - column->begin_index;
+  if (position < 0 || position >= column->size) return OwnedNone();
+  const Any state(AnyView::CopyFromTVMFFIAny(column->data[position]));
+  const auto* entries = state.as<EnumStateObj>();
+  if (entries == nullptr) return OwnedNone();
+  auto found = entries->indexes.find(key);
+  if (found == entries->indexes.end()) return OwnedNone();
+  return AnyUnsafe::MoveAnyToTVMFFIAny(Any((*found).second));
+}
+
+}  // namespace detail
+
+/// Entries stand for their number.
+class IntEnumObj : public EnumObj {
+ public:
+  IntEnumObj() = default;
+  IntEnumObj(int64_t value, String name) : EnumObj(value, std::move(name)) {}
+  int64_t value() const { return _int_index; }
+
+  TVM_FFI_DECLARE_OBJECT_INFO("ffi.IntEnum", IntEnumObj, EnumObj);
+};
+
+class IntEnum : public Enum {
+ public:
+  /// Owned entry of that number, or None.
+  static TVMFFIAny _FromPlainValue(const TVMFFIAny* value, int32_t type_index) {
+    if (value->type_index != TypeIndex::kTVMFFIInt) return detail::OwnedNone();
+    return detail::FindEnumEntry(type_index, Any(value->v_int64));
+  }
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(IntEnum, Enum, IntEnumObj);
+};
+
+/// Entries stand for their text.
+class StrEnumObj : public EnumObj {
+ public:
+  StrEnumObj() = default;
+  StrEnumObj(int64_t index, String value) : EnumObj(index, std::move(value)) {}
+  const String& value() const { return _str_index; }
+
+  TVM_FFI_DECLARE_OBJECT_INFO("ffi.StrEnum", StrEnumObj, EnumObj);
+};
+
+class StrEnum : public Enum {
+ public:
+  /// Owned entry of that text, or None.
+  static TVMFFIAny _FromPlainValue(const TVMFFIAny* value, int32_t type_index) {
+    std::optional<String> text = TypeTraits<String>::TryCastFromAnyView(value);
+    if (!text.has_value()) return detail::OwnedNone();
+    return detail::FindEnumEntry(type_index, Any(*std::move(text)));
+  }
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(StrEnum, Enum, StrEnumObj);
 };
 
 }  // namespace ffi

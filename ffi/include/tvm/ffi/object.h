@@ -800,6 +800,17 @@ struct TypeTraits<Arc<TObject>,
                   std::enable_if_t<is_object_subclass_v<TObject> && !std::is_const_v<TObject>>>
     : public detail::ObjectPtrTraitsBase<Arc<TObject>, TObject, false> {};
 
+namespace detail {
+
+/// Handle classes whose values also convert from plain ones offer `_FromPlainValue`; see enum.h.
+template <typename TObjRef, typename = void>
+inline constexpr bool converts_plain_values_v = false;
+template <typename TObjRef>
+inline constexpr bool converts_plain_values_v<
+    TObjRef, std::void_t<decltype(TObjRef::_FromPlainValue(nullptr, int32_t{}))>> = true;
+
+}  // namespace detail
+
 /// Default behaviour of a handle class.
 template <typename TObjRef>
 struct ObjectRefTypeTraitsBase : public TypeTraitsBase {
@@ -837,6 +848,10 @@ struct ObjectRefTypeTraitsBase : public TypeTraitsBase {
   }
   TVM_FFI_INLINE static std::optional<TObjRef> TryCastFromAnyView(const TVMFFIAny* src) {
     if (CheckAnyStrict(src)) return CopyFromAnyViewAfterCheck(src);
+    if constexpr (detail::converts_plain_values_v<TObjRef>) {
+      TVMFFIAny found = TObjRef::_FromPlainValue(src, ContainerType::RuntimeTypeIndex());
+      if (found.type_index != TypeIndex::kTVMFFINone) return MoveFromAnyAfterCheck(&found);
+    }
     return std::nullopt;
   }
   TVM_FFI_INLINE static std::string TypeStr() { return ContainerType::_type_key; }

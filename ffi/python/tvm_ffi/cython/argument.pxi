@@ -512,6 +512,8 @@ cdef _Converter _resolve_converter(object value, object cls):
     if _is_instance(value, "torch", "Tensor"):
         return _Converter.make(_convert_torch_tensor, NULL)
     if hasattr(cls, "__dlpack__"):
+        if cls is _module_class("numpy", "ndarray") and hooks().ndarray_type == NULL:
+            _enable_numpy(sys.modules["numpy"])
         return _Converter.make(_convert_dlpack, NULL)
     if isinstance(value, bool):
         return _Converter.make(_convert_bool, NULL)

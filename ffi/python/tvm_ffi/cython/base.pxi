@@ -194,11 +194,13 @@ cdef extern from "tvm/ffi/c_api.h" nogil:
         int64_t flags
         TVMFFIAny method
 
+    ctypedef int _StructuralKind "TVMFFISEqHashKind"
+
     ctypedef struct TVMFFITypeMetadata:
         TVMFFIByteArray doc
         void* creator
         int32_t total_size
-        int32_t structural_eq_hash_kind
+        _StructuralKind structural_eq_hash_kind
 
     ctypedef struct TVMFFITypeInfo:
         int32_t type_index
@@ -245,6 +247,11 @@ cdef extern from "tvm/ffi/c_api.h" nogil:
     TVMFFIByteArray TVMFFIBigIntGetContentByteArray(const TVMFFIAny*)
     int TVMFFIDataTypeFromString(const TVMFFIByteArray*, DLDataType*)
     int TVMFFIDataTypeToString(const DLDataType*, TVMFFIAny*)
+    int32_t TVMFFITypeGetOrAllocIndex(const TVMFFIByteArray*, int32_t, int32_t, int32_t, int32_t,
+                                      int32_t)
+    int TVMFFITypeRegisterField(int32_t, const TVMFFIFieldInfo*)
+    int TVMFFITypeRegisterMethod(int32_t, const TVMFFIMethodInfo*)
+    int TVMFFITypeRegisterMetadata(int32_t, const TVMFFITypeMetadata*)
     int TVMFFITypeRegisterAttr(int32_t, const TVMFFIByteArray*, const TVMFFIAny*)
     const TVMFFITypeAttrColumn* TVMFFIGetTypeAttrColumn(const TVMFFIByteArray*)
     const TVMFFITypeInfo* TVMFFIGetTypeInfo(int32_t)
@@ -284,6 +291,28 @@ cdef extern from "Python.h":
     object _PyLong_FromByteArray(const unsigned char*, size_t, int, int)
 
 
+cdef extern from "py_numpy.h" namespace "tvm_ffi_py":
+    object DescribeNumpy(object)
+    void SetNumpyType(int, int, int)
+    PyObject* WrapNumpy(PyObject*)
+
+
+cdef extern from "py_construct.h" namespace "tvm_ffi_py":
+    bint AddPlan(object, int, object, object, PyObject*, void*)
+    void EnableClassVectorcall(object)
+
+
+cdef extern from "py_object.h" namespace "tvm_ffi_py":
+    cdef cppclass ClassTable:
+        bint Set(int32_t, PyTypeObject*)
+
+    ClassTable& class_table()
+    void AddPlainConstructor(PyTypeObject*)
+    bint MakePlain(PyTypeObject*, bint)
+    object ToPython(TVMFFIAny, const DLPackExchangeAPI*)
+    object ViewToPython(const TVMFFIAny*, const DLPackExchangeAPI*)
+
+
 cdef extern from "py_call.h" namespace "tvm_ffi_py":
     cdef cppclass CallFrame:
         CallFrame() except +
@@ -303,9 +332,9 @@ cdef extern from "py_call.h" namespace "tvm_ffi_py":
         PyTypeObject* tensor_fast_type
         PyTypeObject* function_type
         PyTypeObject* object_type
+        PyTypeObject* ndarray_type
         int (*pack_slow)(PyObject*, TVMFFIAny*, void**, CallFrame*) except -1
         object (*to_python)(TVMFFIAny, const DLPackExchangeAPI*)
-        object (*view_to_python)(const TVMFFIAny*, const DLPackExchangeAPI*)
         void (*raise_ffi_error)(int) noexcept
         void (*set_raised_from_python)() noexcept
 
@@ -329,6 +358,9 @@ cdef extern from "py_call.h" namespace "tvm_ffi_py":
 
     cdef cppclass CObjectLayout:
         void* handle
+
+    cdef cppclass ContainerLayout:
+        const DLPackExchangeAPI* api
 
     cdef cppclass FunctionLayout:
         vectorcallfunc vectorcall

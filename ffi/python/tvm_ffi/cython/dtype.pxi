@@ -78,7 +78,7 @@ cdef inline uint32_t _dtype_bits(DLDataType value) noexcept:
 cdef str _dtype_text(DLDataType value):
     cdef TVMFFIAny text = _none_any()
     _check(TVMFFIDataTypeToString(&value, &text))
-    return str(_to_python(text, NULL))
+    return str(ToPython(text, NULL))
 
 
 def _create_cdtype_from_tuple(cls, code, bits, lanes):

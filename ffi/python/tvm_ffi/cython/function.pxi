@@ -14,8 +14,6 @@ cdef object _wrap_object(TVMFFIAny value, const DLPackExchangeAPI* api):
     cdef _ContainerState container
     cdef void* handle = value.v_ptr
     cdef PyObject* held
-    if index == kTVMFFIStr:
-        return _string_from_handle(handle)
     if index == kTVMFFITensor:
         return _tensor_to_python(handle, api)
     if index == kTVMFFIFunction:
@@ -96,20 +94,10 @@ def _shape_obj_get_py_tuple(obj):
 
 
 cdef object _to_python(TVMFFIAny value, const DLPackExchangeAPI* api):
-    """Python form of an owned value, which is consumed."""
+    """Python form of an owned value, which is consumed; what `ToPython` has no fast way for."""
     cdef int32_t index = value.type_index
     if index >= kTVMFFIStaticObjectBegin:
         return _wrap_object(value, api)
-    if index == kTVMFFINone:
-        return None
-    if index == kTVMFFIInt:
-        return value.v_int64
-    if index == kTVMFFIBool:
-        return value.v_int64 != 0
-    if index == kTVMFFIFloat:
-        return value.v_float64
-    if index == kTVMFFISmallStr:
-        return PyUnicode_DecodeUTF8(value.v_bytes, value.small_str_len, "replace")
     if index == kTVMFFISmallBytes:
         return PyBytes_FromStringAndSize(value.v_bytes, value.small_str_len)
     if index == kTVMFFIDataType:
@@ -132,7 +120,7 @@ cdef object _view_only_to_python(const TVMFFIAny* view, const DLPackExchangeAPI*
         return PyBytes_FromStringAndSize(bytes.data, bytes.size)
     if view.type_index == kTVMFFIObjectRValueRef:
         _check(TVMFFIAnyViewToOwnedAny(view, &owned))
-        return _to_python(owned, api)
+        return ToPython(owned, api)
     if view.type_index == kTVMFFIDLTensorPtr:
         return _borrow_tensor(<DLTensor*>view.v_ptr, api)
     raise TypeError(f"cannot convert FFI type `{_type_key(view.type_index)}` to a Python value")
@@ -180,9 +168,7 @@ cdef object _borrow_tensor(const DLTensor* view, const DLPackExchangeAPI* api):
 
 cdef object _view_to_python(const TVMFFIAny* view, const DLPackExchangeAPI* api):
     """Python form of a borrowed value."""
-    if view.type_index >= kTVMFFIStaticObjectBegin:
-        TVMFFIObjectIncRef(view.v_ptr)
-    return _to_python(view[0], api)
+    return ViewToPython(view, api)
 
 
 cdef object _borrowed_to_python(void* handle):
@@ -210,7 +196,7 @@ cdef class Function(CObject):
 
     def __call__(self, *args):
         # Replaced by vectorcall at import; kept so that the slot and its doc exist.
-        return _to_python(_call_raw(self, args), NULL)
+        return ToPython(_call_raw(self, args), NULL)
 
     def __repr__(self):
         return "ffi.Function"
@@ -343,7 +329,7 @@ def _convert_value(value):
         opaque = OpaquePyObject.__new__(OpaquePyObject)
         opaque.chandle = owned.v_ptr
         return opaque
-    return _to_python(owned, NULL)
+    return ToPython(owned, NULL)
 
 
 # --- global functions ------------------------------------------------------------------------

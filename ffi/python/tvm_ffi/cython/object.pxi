@@ -101,7 +101,7 @@ cdef class CObject:
         if value.type_index < kTVMFFIStaticObjectBegin:
             raise TypeError(
                 f"constructor of {type(self).__name__} returned no object but "
-                f"{_to_python(value, NULL)!r}")
+                f"{ToPython(value, NULL)!r}")
         _reset_handle(self, value.v_obj)
 
 
@@ -128,6 +128,9 @@ cdef str _type_key(int32_t index):
     return _text(&TVMFFIGetTypeInfo(index).type_key)
 
 
+_BUILTIN_METHOD = type(object.__init_subclass__)
+
+
 class _ObjectSlotsMeta(ABCMeta):
     """Gives every subclass empty ``__slots__`` unless it names its own.
 
@@ -137,7 +140,11 @@ class _ObjectSlotsMeta(ABCMeta):
 
     def __new__(mcls, name, bases, namespace, **kwargs):
         namespace.setdefault("__slots__", ())
-        return super().__new__(mcls, name, bases, namespace, **kwargs)
+        cls = super().__new__(mcls, name, bases, namespace, **kwargs)
+        if cls.__init_subclass__.__self__ is cls and isinstance(
+                cls.__init_subclass__, _BUILTIN_METHOD):
+            MakePlain(<PyTypeObject*><PyObject*>cls, True)  # no hook can have made an instance
+        return cls
 
     def __instancecheck__(cls, instance):
         if type.__instancecheck__(cls, instance):
@@ -159,6 +166,9 @@ class _ObjectSlotsMeta(ABCMeta):
 _ABC_CLASSES = set()
 
 
+AddPlainConstructor(<PyTypeObject*><PyObject*>CObject)
+
+
 class Object(CObject, metaclass=_ObjectSlotsMeta):
     """Base class of FFI objects with reflected fields and methods."""
 
@@ -174,6 +184,9 @@ cdef class _ContainerState(CObject):
 
     def __cinit__(self):
         self.api = NULL
+
+
+AddPlainConstructor(<PyTypeObject*><PyObject*>_ContainerState)
 
 
 class CContainerBase(Object, _ContainerState):

@@ -17,38 +17,14 @@
 #include <new>
 #include <string>
 
-#if PY_VERSION_HEX < 0x030D0000
-#define TVM_FFI_PY_IS_FINALIZING _Py_IsFinalizing
-#else
-#define TVM_FFI_PY_IS_FINALIZING Py_IsFinalizing
-#endif
+#include "py_object.h"
 
 namespace tvm_ffi_py {
-
-/// First fields of `cdef class CObject`; the layout is checked at import.
-struct CObjectLayout {
-  PyObject_HEAD void* handle;
-};
-
-/// First fields of `cdef class Function`.
-struct FunctionLayout {
-  CObjectLayout base;
-  vectorcallfunc vectorcall;
-  int release_gil;
-};
-
-/// First fields of `cdef class FieldGetter`.
-struct FieldGetterLayout {
-  PyObject_HEAD vectorcallfunc vectorcall;
-  TVMFFIFieldGetter getter;
-  int64_t offset;
-  int32_t type_index;
-};
 
 /// Arguments of one call with what must live until it ends. Destroying it drops every temporary,
 /// on success and on every error path.
 struct CallFrame {
-  static constexpr int kInline = 10;
+  static constexpr int kInline = 24;
   TVMFFIAny* args = inline_args;
   void** owned = inline_owned;  ///< per argument: object to release after the call, or NULL
   int32_t size = 0;
@@ -60,11 +36,7 @@ struct CallFrame {
   TVMFFIAny inline_args[kInline];
   void* inline_owned[kInline];
 
-  CallFrame() {
-    result.type_index = kTVMFFINone;
-    result.zero_padding = 0;
-    result.v_int64 = 0;
-  }
+  CallFrame() : result(NoneAny()) {}
   CallFrame(const CallFrame&) = delete;
   CallFrame& operator=(const CallFrame&) = delete;
 
@@ -99,37 +71,32 @@ struct CallFrame {
   }
 };
 
-struct Hooks {
-  PyTypeObject* tensor_type = nullptr;       ///< core.Tensor
-  PyTypeObject* tensor_fast_type = nullptr;  ///< class in which tensors are handed out
-  PyTypeObject* function_type = nullptr;
-  PyTypeObject* object_type = nullptr;
-  int (*pack_slow)(PyObject* arg, TVMFFIAny* out, void** owned, CallFrame* frame) = nullptr;
-  /// Takes ownership of the value.
-  PyObject* (*to_python)(TVMFFIAny value, const DLPackExchangeAPI* api) = nullptr;
-  PyObject* (*view_to_python)(const TVMFFIAny* view, const DLPackExchangeAPI* api) = nullptr;
-  /// Turns the raised FFI error into the pending Python exception.
-  void (*raise_ffi_error)(int status) = nullptr;
-  /// Turns the pending Python exception into the raised FFI error.
-  void (*set_raised_from_python)() = nullptr;
-};
+/// Numpy array -> tensor, see py_numpy.h; false if the array needs the general way.
+bool PackNumpy(PyObject* array, TVMFFIAny* out, void** owned);
 
-inline Hooks& hooks() {
-  static Hooks instance;
-  return instance;
-}
-
-inline void SetString(const char* data, Py_ssize_t size, TVMFFIAny* out, void** owned, bool* ok) {
+inline int PackText(PyObject* arg, TVMFFIAny* out, void** owned) {
+  Py_ssize_t size;
+  const char* data;
+  if (PyUnicode_IS_COMPACT_ASCII(arg)) {
+    size = PyUnicode_GET_LENGTH(arg);
+    data = reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(arg));
+  } else {
+    data = PyUnicode_AsUTF8AndSize(arg, &size);
+    if (data == nullptr) return -1;
+  }
   if (size <= 7) {
     out->type_index = kTVMFFISmallStr;
     out->small_str_len = static_cast<uint32_t>(size);
     std::memcpy(out->v_bytes, data, static_cast<size_t>(size));
-    *ok = true;
-    return;
+    return 0;
   }
   TVMFFIByteArray bytes{data, static_cast<size_t>(size)};
-  *ok = TVMFFIStringFromByteArray(&bytes, out) == 0;
-  if (*ok && out->type_index >= kTVMFFIStaticObjectBegin) *owned = out->v_obj;
+  if (TVMFFIStringFromByteArray(&bytes, out) != 0) {
+    hooks().raise_ffi_error(-1);
+    return -1;
+  }
+  *owned = out->v_obj;
+  return 0;
 }
 
 /// Writes the view of `arg`; exact built-in classes are handled here, the rest by the cached
@@ -159,15 +126,17 @@ inline int PackArg(PyObject* arg, TVMFFIAny* out, void** owned, CallFrame* frame
     out->v_float64 = PyFloat_AS_DOUBLE(arg);
     return 0;
   }
-  if (type == &PyUnicode_Type) {
-    Py_ssize_t size = 0;
-    const char* data = PyUnicode_AsUTF8AndSize(arg, &size);
-    if (data == nullptr) return -1;
-    bool ok = false;
-    SetString(data, size, out, owned, &ok);
-    if (ok) return 0;
-    hooks().raise_ffi_error(-1);
-    return -1;
+  if (type == &PyUnicode_Type) return PackText(arg, out, owned);
+  if (IsPlain(type)) {
+    void* handle = reinterpret_cast<CObjectLayout*>(arg)->handle;
+    if (handle == nullptr) return hooks().pack_slow(arg, out, owned, frame);
+    if (static_cast<size_t>(type->tp_basicsize) > sizeof(CObjectLayout)) {
+      const DLPackExchangeAPI* api = reinterpret_cast<ContainerLayout*>(arg)->api;
+      if (api != nullptr) frame->api = api;
+    }
+    out->type_index = static_cast<TVMFFIObject*>(handle)->type_index;
+    out->v_ptr = handle;
+    return 0;
   }
   if (arg == Py_None) {
     out->type_index = kTVMFFINone;
@@ -185,6 +154,7 @@ inline int PackArg(PyObject* arg, TVMFFIAny* out, void** owned, CallFrame* frame
     out->v_ptr = handle;
     return 0;
   }
+  if (type == hooks().ndarray_type && PackNumpy(arg, out, owned)) return 0;
   return hooks().pack_slow(arg, out, owned, frame);
 }
 
@@ -202,8 +172,17 @@ inline int PackArgs(PyObject* const* args, Py_ssize_t n, CallFrame* frame) {
   return 0;
 }
 
-/// Calls `func` with the packed arguments under the stream and allocator the arguments ask for.
-inline int Invoke(void* func, bool release_gil, CallFrame* frame) {
+inline int CallCell(void* func, bool release_gil, CallFrame* frame) {
+  const TVMFFISafeCallType call = TVMFFIFunctionGetCellPtr(func)->safe_call;
+  if (!release_gil) return call(func, frame->args, frame->size, &frame->result);
+  PyThreadState* saved = PyEval_SaveThread();
+  const int status = call(func, frame->args, frame->size, &frame->result);
+  PyEval_RestoreThread(saved);
+  return status;
+}
+
+/// Calls `func` under the stream and allocator that the arguments ask for.
+inline int InvokeInEnvironment(void* func, bool release_gil, CallFrame* frame) {
   void* old_stream = nullptr;
   DLPackManagedTensorAllocator old_allocator = nullptr;
   const bool set_stream = frame->stream_device_type >= 0;
@@ -217,19 +196,20 @@ inline int Invoke(void* func, bool release_gil, CallFrame* frame) {
                            frame->api->managed_tensor_allocator, 0, &old_allocator) != 0) {
     return -1;
   }
-  int status;
-  if (release_gil) {
-    PyThreadState* saved = PyEval_SaveThread();
-    status = TVMFFIFunctionCall(func, frame->args, frame->size, &frame->result);
-    PyEval_RestoreThread(saved);
-  } else {
-    status = TVMFFIFunctionCall(func, frame->args, frame->size, &frame->result);
-  }
+  const int status = CallCell(func, release_gil, frame);
   if (set_allocator) TVMFFIEnvSetDLPackManagedTensorAllocator(old_allocator, 0, nullptr);
   if (set_stream) {
     TVMFFIEnvSetStream(frame->stream_device_type, frame->stream_device_id, old_stream, nullptr);
   }
   return status;
+}
+
+/// Calls `func` with the packed arguments.
+inline int Invoke(void* func, bool release_gil, CallFrame* frame) {
+  if (frame->stream_device_type >= 0 || frame->api != nullptr) {
+    return InvokeInEnvironment(func, release_gil, frame);
+  }
+  return CallCell(func, release_gil, frame);
 }
 
 inline PyObject* FunctionVectorcall(PyObject* callable, PyObject* const* args, size_t nargsf,
@@ -251,7 +231,7 @@ inline PyObject* FunctionVectorcall(PyObject* callable, PyObject* const* args, s
     hooks().raise_ffi_error(status);
     return nullptr;
   }
-  return hooks().to_python(frame.TakeResult(), frame.api);
+  return ToPython(frame.TakeResult(), frame.api);
 }
 
 /// True if an object of dynamic type `actual` is an instance of `expected`.
@@ -292,16 +272,13 @@ inline PyObject* FieldGetterVectorcall(PyObject* callable, PyObject* const* args
   }
   void* field = FieldAddress(args[0], self->offset, self->type_index);
   if (field == nullptr) return nullptr;
-  TVMFFIAny value;
-  value.type_index = kTVMFFINone;
-  value.zero_padding = 0;
-  value.v_int64 = 0;
+  TVMFFIAny value = NoneAny();
   const int status = self->getter(field, &value);
   if (status != 0) {
     hooks().raise_ffi_error(status);
     return nullptr;
   }
-  return hooks().to_python(value, nullptr);
+  return ToPython(value, nullptr);
 }
 
 /// Makes instances of `type` callable without an argument tuple.
@@ -321,16 +298,6 @@ struct Closure {
   const DLPackExchangeAPI* api;  ///< class of tensor arguments, or NULL for tvm_ffi.Tensor
 };
 
-inline bool PythonIsUp() { return Py_IsInitialized() != 0 && !TVM_FFI_PY_IS_FINALIZING(); }
-
-/// Drops a reference from any thread. After the interpreter is gone the reference is leaked.
-inline void ReleasePyObject(void* obj) {
-  if (obj == nullptr || !PythonIsUp()) return;
-  PyGILState_STATE state = PyGILState_Ensure();
-  Py_DECREF(static_cast<PyObject*>(obj));
-  PyGILState_Release(state);
-}
-
 inline void ClosureDeleter(void* self) {
   auto* closure = static_cast<Closure*>(self);
   ReleasePyObject(closure->callable);
@@ -346,8 +313,8 @@ inline int ToOwnedAny(PyObject* value, TVMFFIAny* out) {
     if (owned != nullptr) TVMFFIObjectDecRef(owned);
     return -1;
   }
-  if (owned != nullptr) {  // the view already is a reference of its own
-    *out = view;
+  if (owned != nullptr || view.type_index < kTVMFFIDLTensorPtr) {
+    *out = view;  // a plain value, or a reference of its own already
     return 0;
   }
   if (TVMFFIAnyViewToOwnedAny(&view, out) == 0) return 0;
@@ -370,7 +337,7 @@ inline int CallbackBody(Closure* closure, const TVMFFIAny* args, int32_t n, TVMF
   int32_t done = 0;
   int status = -1;
   for (; done < n; ++done) {
-    slots[done + 1] = hooks().view_to_python(&args[done], closure->api);
+    slots[done + 1] = ViewToPython(&args[done], closure->api);
     if (slots[done + 1] == nullptr) break;
   }
   if (done == n) {

@@ -57,13 +57,6 @@ cdef class ByteArrayArg:
         self.view.size = len(self.content)
 
 
-cdef object _string_from_handle(void* handle):
-    """String for an owned ffi.String handle."""
-    cdef CObject obj = CObject.__new__(Object)
-    obj.chandle = handle
-    return String.__from_tvm_ffi_object__(String, obj)
-
-
 cdef object _bytes_from_handle(void* handle):
     cdef CObject obj = CObject.__new__(Object)
     obj.chandle = handle

@@ -81,6 +81,15 @@ def from_dlpack(ext_tensor, *, require_alignment=0, require_contiguous=False):
         RuntimeError: The memory is not aligned or not contiguous as asked.
     """
     cdef void* handle = NULL
+    cdef PyObject* fast
+    if require_alignment == 0 and not require_contiguous:
+        fast = WrapNumpy(<PyObject*>ext_tensor)
+        if fast != NULL:
+            result = <object>fast
+            Py_XDECREF(fast)
+            return result
+        if PyErr_Occurred() != NULL:
+            _raise_pending("")
     if hasattr(ext_tensor, "__dlpack__") or PyCapsule_CheckExact(ext_tensor):
         handle = _tensor_from_foreign(ext_tensor, require_alignment, bool(require_contiguous))
         return _wrap_tensor(handle)
@@ -128,7 +137,7 @@ cdef extern from *:
       value.v_int64 = 0;
       const int status = TVMFFITensorFromDLPackVersioned(tensor, 0, 0, &value.v_ptr);
       if (status != 0) return tvm_ffi_py_fail(status);
-      *out = tvm_ffi_py::hooks().to_python(value, nullptr);
+      *out = tvm_ffi_py::ToPython(value, nullptr);
       return *out == nullptr ? -1 : 0;
     }
     static int tvm_ffi_py_view(void* py_object, DLTensor* out) {
@@ -333,7 +342,38 @@ def _set_class_tensor(cls):
     if not issubclass(cls, Tensor):
         raise TypeError(f"expected a subclass of Tensor, got {cls!r}")
     _CLASS_TENSOR = cls
+    MakePlain(<PyTypeObject*><PyObject*>cls, False)
     hooks().tensor_fast_type = <PyTypeObject*><PyObject*>cls
+
+
+def _enable_numpy(numpy):
+    """Read numpy arrays directly if their memory layout is the one that py_numpy.h knows."""
+    cdef list kinds = [("bool", 6, 8), ("float16", 2, 16), ("float32", 2, 32), ("float64", 2, 64),
+                       ("complex64", 5, 64), ("complex128", 5, 128)]
+    for bits in (8, 16, 32, 64):
+        kinds += [(f"int{bits}", 0, bits), (f"uint{bits}", 1, bits)]
+    numbers = [numpy.dtype(name).num for name, _, _ in kinds]
+    # C has more names than sizes for integers: numpy numbers all of them.
+    for char in "bhilqBHILQ":
+        other = numpy.dtype(char)
+        kinds.append((char, 0 if char.islower() else 1, 8 * other.itemsize))
+        numbers.append(other.num)
+    base = numpy.zeros((4, 6), "float32")
+    frozen = numpy.zeros(3, "int64")
+    frozen.flags.writeable = False
+    for array in (base, base[1:, ::2], base[:0], numpy.zeros((), "uint8"), frozen,
+                  numpy.zeros(2, ">i4"), numpy.zeros(9, "int8")[1:].view("float64")):
+        flags = 0x100 * array.flags.aligned + 0x400 * array.flags.writeable
+        told = (array.ctypes.data, array.ndim, list(zip(array.shape, array.strides)),
+                id(array.dtype), array.dtype.byteorder.encode(), array.dtype.num, flags)
+        if DescribeNumpy(array) != told:
+            return False
+    for (name, code, bits), number in zip(kinds, numbers):
+        if numpy.dtype(name).itemsize * 8 != bits:
+            return False
+        SetNumpyType(number, code, bits)
+    hooks().ndarray_type = <PyTypeObject*><PyObject*>numpy.ndarray
+    return True
 
 
 cdef const DLPackExchangeAPI* _exchange_api_of(object cls) except? NULL:

@@ -13,6 +13,7 @@ cdef dict _CLASS_TO_INFO = {}
 
 MISSING = None
 KWARGS = None
+_NOT_GIVEN = object()
 
 
 cdef class FieldGetter:
@@ -31,7 +32,7 @@ cdef class FieldGetter:
         cdef TVMFFIAny value = _none_any()
         cdef void* field = FieldAddress(<PyObject*>obj, self.offset, self.type_index)
         _check(self.getter(field, &value))
-        return _to_python(value, NULL)
+        return ToPython(value, NULL)
 
 
 cdef class FieldSetter:
@@ -41,6 +42,7 @@ cdef class FieldSetter:
     cdef bint is_function
     cdef int64_t offset
     cdef int32_t type_index
+    cdef object keep
 
     def __call__(self, obj, value):
         cdef CallFrame frame
@@ -65,9 +67,10 @@ cdef class FieldSetter:
 class FFIProperty(property):
     """Property of a reflected field; `set` also reaches read-only fields."""
 
-    def __init__(self, fget=None, fset=None, fdel=None, doc=None, *, raw_set=None):
-        super().__init__(fget, fset, fdel, doc)
-        self.raw_set = fset if raw_set is None else raw_set
+    def __init__(self, fget=None, fset=None, frozen=False, fdel=None, doc=None):
+        super().__init__(fget, None if frozen else fset, fdel, doc)
+        self.__doc__ = doc
+        self.raw_set = fset
 
     def set(self, obj, value):
         """Write the field even if it is read-only."""
@@ -108,12 +111,15 @@ cdef object _bind_method(object func, object obj):
 class TypeField:
     """One reflected field.
 
-    Attributes follow the C struct: name, doc, size, alignment, offset, metadata, the accessors,
-    and the flags as ``c_*`` booleans.
+    Attributes follow the C struct: name, doc, size, alignment, offset, the accessors, and what the
+    flags say as ``c_*``. `metadata` is a dict or JSON text that is parsed when asked for.
     """
 
     def __init__(self, name, doc, size, alignment, offset, field_static_type_index, frozen,
-                 metadata, getter, setter, flags, c_default, c_default_factory):
+                 metadata, getter, setter, ty=None, c_init=True, c_kw_only=False,
+                 c_has_default=False, c_default=_NOT_GIVEN, c_default_factory=_NOT_GIVEN,
+                 c_repr=True, c_compare=True, c_hash=True, c_structural_eq=None,
+                 dataclass_field=None):
         self.name = name
         self.doc = doc
         self.size = size
@@ -121,46 +127,49 @@ class TypeField:
         self.offset = offset
         self.field_static_type_index = field_static_type_index
         self.frozen = frozen
-        self._metadata = metadata  # JSON text until someone asks
+        self._metadata = metadata
         self.getter = getter
         self.setter = setter
-        self.flags = flags
-        self.c_default = c_default
-        self.c_default_factory = c_default_factory
-        self.dataclass_field = None
+        self._ty = ty
+        self.c_init = c_init
+        self.c_kw_only = c_kw_only
+        self.c_has_default = c_has_default
+        self.c_default = MISSING if c_default is _NOT_GIVEN else c_default
+        self.c_default_factory = MISSING if c_default_factory is _NOT_GIVEN else c_default_factory
+        self.c_repr = c_repr
+        self.c_compare = c_compare
+        self.c_hash = c_hash
+        self.c_structural_eq = c_structural_eq
+        self.dataclass_field = dataclass_field
 
     @property
     def metadata(self):
-        """Metadata that the C++ side attached, as a dict."""
+        """Metadata of the registering side, as a dict."""
         if isinstance(self._metadata, str):
             self._metadata = _json_object(self._metadata)
         return self._metadata
 
-    c_init = property(lambda self: not self.flags & kTVMFFIFieldFlagBitMaskInitOff)
-    c_kw_only = property(lambda self: bool(self.flags & kTVMFFIFieldFlagBitMaskKwOnly))
-    c_has_default = property(lambda self: bool(self.flags & kTVMFFIFieldFlagBitMaskHasDefault))
-    c_repr = property(lambda self: not self.flags & kTVMFFIFieldFlagBitMaskReprOff)
-    c_compare = property(lambda self: not self.flags & kTVMFFIFieldFlagBitMaskCompareOff)
-    c_hash = property(lambda self: not self.flags & kTVMFFIFieldFlagBitMaskHashOff)
-
     @property
-    def c_structural_eq(self):
-        """Role in structural equality: None, ``ignore``, ``def-pattern`` or ``def-simple``."""
-        if self.flags & kTVMFFIFieldFlagBitMaskSEqHashIgnore:
-            return "ignore"
-        if self.flags & kTVMFFIFieldFlagBitMaskSEqHashDefPattern:
-            return "def-pattern"
-        if self.flags & kTVMFFIFieldFlagBitMaskSEqHashDefSimple:
-            return "def-simple"
-        return None
+    def ty(self):
+        """TypeSchema of the field; None if the registering side told none."""
+        if self._ty is None:
+            schema = self.metadata.get("type_schema")
+            if schema is not None:
+                self._ty = TypeSchema._from_maybe_json(schema)
+        return self._ty
+
+    def normalize_value(self, value):
+        """`value` as reading the field back after storing it would give it."""
+        return value if self.ty is None else _to_py_class_value(self.ty.convert(value))
 
     def as_property(self, cls):
         """The class attribute that reads and writes the field."""
-        return FFIProperty(self.getter, None if self.frozen else self.setter, None, self.doc,
-                           raw_set=self.setter)
+        return FFIProperty(self.getter, self.setter, self.frozen, None, self.doc)
 
     def __repr__(self):
-        return f"TypeField(name={self.name!r}, offset={self.offset}, frozen={self.frozen})"
+        return (f"TypeField(name={self.name!r}, doc={self.doc!r}, size={self.size}, "
+                f"alignment={self.alignment}, offset={self.offset}, frozen={self.frozen}, "
+                f"ty={self.ty!r})")
 
 
 class TypeMethod:
@@ -193,35 +202,46 @@ class TypeMethod:
 class TypeInfo:
     """What the type table knows about one registered type."""
 
-    def __init__(self, type_cls, type_index, type_key, type_ancestors, parent_type_info):
+    def __init__(self, type_cls, type_index, type_key, type_ancestors, fields=None, methods=None,
+                 parent_type_info=None):
         self.type_cls = type_cls
         self.type_index = type_index
         self.type_key = type_key
         self.type_ancestors = type_ancestors
         self.parent_type_info = parent_type_info
-        self._members = None
+        self._decorator_args = {}
+        self._own_members = None if fields is None else (fields, methods or [])
+        self._is_pending = False  # a Python class whose fields are not known yet
 
     def _load(self):
         # C++ registers members after it allocates the index, so they are read when first asked.
-        if self._members is None:
-            self._members = _read_members(self.type_index)
-        return self._members
+        if self._own_members is None:
+            self._own_members = _read_members(self.type_index)
+        return self._own_members
 
     @property
     def fields(self):
-        """Own fields, in order of definition."""
-        return self._load()[0]
+        """Own fields in order of definition; None while a Python class awaits its types."""
+        return None if self._is_pending else self._load()[0]
 
     @property
     def methods(self):
         """Own methods."""
-        return self._load()[1]
+        return [] if self._is_pending else self._load()[1]
 
     @property
     def total_size(self):
-        """Bytes of an object, header included; 0 if not fixed."""
+        """Bytes of an object, header included; 0 if not known."""
         cdef const TVMFFITypeInfo* info = TVMFFIGetTypeInfo(self.type_index)
         return 0 if info.metadata == NULL else info.metadata.total_size
+
+    def _register_fields(self, fields, structure_kind=None):
+        """Lay out and register the fields of a Python-defined class."""
+        _register_fields(self, fields, structure_kind)
+
+    def _register_py_methods(self, py_methods=None, type_attr_names=frozenset()):
+        """Register methods and type attributes of a Python-defined class."""
+        _register_py_methods(self, py_methods, type_attr_names)
 
     def __repr__(self):
         return f"TypeInfo(type_key={self.type_key!r}, type_index={self.type_index})"
@@ -254,8 +274,26 @@ cdef object _read_field(const TVMFFIFieldInfo* info, int32_t type_index):
     return TypeField(
         _text(&info.name), _text(&info.doc) or None, info.size, info.alignment, info.offset,
         info.field_static_type_index, not info.flags & kTVMFFIFieldFlagBitMaskWritable,
-        _text(&info.metadata), getter, setter, info.flags,
-        MISSING if from_factory else default, default if from_factory else MISSING)
+        _text(&info.metadata), getter, setter, None,
+        not info.flags & kTVMFFIFieldFlagBitMaskInitOff,
+        bool(info.flags & kTVMFFIFieldFlagBitMaskKwOnly),
+        bool(info.flags & kTVMFFIFieldFlagBitMaskHasDefault),
+        MISSING if from_factory else default, default if from_factory else MISSING,
+        not info.flags & kTVMFFIFieldFlagBitMaskReprOff,
+        not info.flags & kTVMFFIFieldFlagBitMaskCompareOff,
+        not info.flags & kTVMFFIFieldFlagBitMaskHashOff,
+        _structural_role(info.flags))
+
+
+cdef object _structural_role(int64_t flags):
+    """Role of a field in structural equality."""
+    if flags & kTVMFFIFieldFlagBitMaskSEqHashIgnore:
+        return "ignore"
+    if flags & kTVMFFIFieldFlagBitMaskSEqHashDefPattern:
+        return "def-pattern"
+    if flags & kTVMFFIFieldFlagBitMaskSEqHashDefSimple:
+        return "def-simple"
+    return None
 
 
 cdef tuple _read_members(int32_t type_index):
@@ -291,7 +329,8 @@ cdef object _info_of_index(int32_t type_index):
         for i in range(info.type_depth):
             ancestors.append(info.type_ancestors[i].type_index)
         parent = _info_of_index(ancestors[-1]) if ancestors else None
-        made = TypeInfo(None, type_index, _text(&info.type_key), ancestors, parent)
+        made = TypeInfo(None, type_index, _text(&info.type_key), ancestors,
+                        parent_type_info=parent)
         _TYPE_INFOS[type_index] = made
         _TYPE_KEY_TO_INFO[made.type_key] = made
         return made
@@ -331,9 +370,16 @@ cdef object _type_attr(int32_t type_index, str name):
     return _view_to_python(&column.data[position], NULL)
 
 
-def _lookup_type_attr(int32_t type_index, name):
-    """Type attribute `name` of exactly this type, or None."""
-    return _type_attr(type_index, str(name))
+def _lookup_type_attr(int32_t type_index, attr_key, ancestor=False):
+    """Type attribute of exactly this type, or of its nearest ancestor too; None if unset."""
+    name = str(attr_key)
+    found = _type_attr(type_index, name)
+    if found is None and ancestor:
+        for parent in reversed(_info_of_index(type_index).type_ancestors):
+            found = _type_attr(parent, name)
+            if found is not None:
+                break
+    return found
 
 
 def _register_type_attr(int32_t type_index, name, value):
@@ -399,6 +445,8 @@ def _register_variant(int32_t type_index, str field, int32_t field_type, cls):
     with _REGISTRY_LOCK:
         _VARIANTS[type_index] = variant
         _HAS_VARIANTS = True
+        if type_index < len(_TYPE_CLASSES):
+            _set_fast_class(type_index)
 
 
 cdef inline object _class_of_object(int32_t type_index, void* handle):
@@ -443,7 +491,20 @@ cdef int _set_class(info, cls) except -1:
     info.type_cls = cls
     cls.__tvm_ffi_type_info__ = info
     _TYPE_CLASSES[type_index] = cls
+    _set_fast_class(type_index)
     _CLASS_TO_INFO[cls] = info
+    return 0
+
+
+cdef int _set_fast_class(int32_t type_index) except -1:
+    """Let the hot path hand out objects of a type itself if their class is plain."""
+    cls = _TYPE_CLASSES[type_index]
+    cdef PyTypeObject* plain = NULL
+    if cls is not None and MakePlain(<PyTypeObject*><PyObject*>cls, False) \
+            and type_index not in _VARIANTS:
+        plain = <PyTypeObject*><PyObject*>cls
+    if not class_table().Set(type_index, plain):
+        raise MemoryError
     return 0
 
 
@@ -479,18 +540,86 @@ cdef object _constructor_of(info):
     return _type_attr(info.type_index, "__ffi_init__")
 
 
+def _constructor_function(info):
+    """Packed constructor of a type, or None."""
+    return _constructor_of(info)
+
+
 def _make_ffi_init(function):
     """Method that builds the object of `self` with a packed constructor."""
 
-    def __ffi_init__(self, *args, **kwargs):
-        if kwargs:
-            args = (*args, KWARGS)
-            for key, value in kwargs.items():
-                args = (*args, key, value)
-        self.__init_handle_by_constructor__(function, *args)
+    def __ffi_init__(self, /, *args, **kwargs):
+        self.__init_handle_by_constructor__(function, *_with_kwargs(args, kwargs))
 
     return __ffi_init__
 
+
+cdef tuple _with_kwargs(tuple args, dict kwargs):
+    """Arguments of an automatic constructor, keywords behind the sentinel."""
+    if not kwargs:
+        return args
+    return (*args, KWARGS, *[part for pair in kwargs.items() for part in pair])
+
+
+cdef class InitMethod:
+    """The ``__init__`` of a registered class.
+
+    Calling it on an object that is already built does nothing, so that ``super().__init__()`` in a
+    subclass is harmless.
+    """
+
+    cdef readonly object type_info
+    cdef readonly Function constructor  # None: objects come from elsewhere
+    cdef readonly object after          # called with the object once it is built, or None
+    cdef object signature
+    cdef dict __dict__
+
+    def __init__(self, cls, type_info, constructor, after=None):
+        self.type_info = type_info
+        self.constructor = constructor
+        self.after = after
+        for name, text in (("__name__", "__init__"), ("__module__", cls.__module__),
+                           ("__qualname__", f"{cls.__qualname__}.__init__"),
+                           ("__doc__", "Build the object from the values of its fields.")):
+            setattr(self, name, text)
+
+    def __get__(self, obj, owner):
+        return self if obj is None else _bind_method(self, obj)
+
+    def __call__(self, CObject obj, *args, **kwargs):
+        if obj.chandle != NULL:
+            return
+        self.check_receiver(obj)
+        obj.__init_handle_by_constructor__(self.constructor, *_with_kwargs(args, kwargs))
+        if self.after is not None:
+            self.after(obj)
+
+    cdef int check_receiver(self, CObject obj) except -1:
+        cls = type(obj)
+        own = cls.__dict__.get("__tvm_ffi_type_info__")
+        if self.constructor is None:
+            raise TypeError(
+                f"`{cls.__name__}` cannot be constructed directly. "
+                "Define a custom __init__ or use a factory method.")
+        if own is not None and own is not self.type_info \
+                and own.type_index != self.type_info.type_index:
+            raise TypeError(
+                f"{cls.__name__} must define its own __init__: the inherited one builds "
+                f"{self.type_info.type_key}, not {own.type_key}")
+        return 0
+
+    @property
+    def __signature__(self):
+        """Signature from the reflected fields."""
+        from . import _dunder
+
+        if self.signature is None:
+            self.signature = _dunder._make_init_signature(self.type_info) \
+                if self.constructor is not None else _dunder._ANY_SIGNATURE
+        return self.signature
+
+    def __repr__(self):
+        return f"<FFI constructor of {self.type_info.type_key}>"
 
 
 def _register_object_by_index(int32_t type_index, cls, bint init=True):
@@ -498,22 +627,32 @@ def _register_object_by_index(int32_t type_index, cls, bint init=True):
     info = _info_of_index(type_index)
     with _REGISTRY_LOCK:
         _install_members(cls, info)
-        if init and "__init__" not in cls.__dict__ and _constructor_of(info) is not None:
+        if init and "__init__" not in cls.__dict__:
             inherited = getattr(cls, "__init__", None)
             if inherited is object.__init__ or inherited is CObject.__init__ \
-                    or getattr(inherited, "_tvm_ffi_default_init", False):
-                made = _copy_default_init()
-                cls.__init__ = made
+                    or isinstance(inherited, InitMethod):
+                cls.__init__ = InitMethod(cls, info, _constructor_of(info))
         _set_class(info, cls)
+        _plan_construction(cls)
     return info
 
 
-def _copy_default_init():
-    def __init__(self, *args, **kwargs):
-        self.__ffi_init__(*args, **kwargs)
-
-    __init__._tvm_ffi_default_init = True
-    return __init__
+def _plan_construction(cls):
+    """Let a registered class with an automatic ``__init__`` be called without a detour."""
+    cdef InitMethod init
+    cdef void* kwargs = NULL
+    cdef PyObject* after = NULL
+    own = cls.__dict__.get("__init__")
+    if not isinstance(own, InitMethod):
+        return
+    init = own
+    if init.constructor is None or init.type_info is not cls.__dict__.get("__tvm_ffi_type_info__"):
+        return
+    if init.after is not None:
+        after = <PyObject*>init.after
+    if KWARGS is not None:
+        kwargs = (<CObject?>KWARGS).chandle
+    AddPlan(cls, 0, init, init.constructor, after, kwargs)
 
 
 def _object_type_info(obj):

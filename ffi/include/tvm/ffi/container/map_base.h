@@ -7,7 +7,7 @@
 ///   small: up to 4 {key, value} pairs, scanned in order
 ///   dense: blocks of 16 slots = 16 meta bytes + 16 x {key, value, prev, next}; chains of slots
 ///          linked by jump indices, insertion order linked by prev/next
-/// See ffi/src/container/map_base.cc for the algorithms.
+/// See map_table.h for the algorithms.
 #ifndef TVM_FFI_CONTAINER_MAP_BASE_H_
 #define TVM_FFI_CONTAINER_MAP_BASE_H_
 
@@ -26,6 +26,10 @@
 namespace tvm {
 namespace ffi {
 
+namespace detail {
+struct MapTable;
+}  // namespace detail
+
 class MapBaseObj : public Object {
  public:
   using key_type = Any;
@@ -33,12 +37,12 @@ class MapBaseObj : public Object {
   using KVType = std::pair<Any, Any>;
   static_assert(sizeof(KVType) == 2 * sizeof(TVMFFIAny), "pairs are ABI");
 
-  TVM_FFI_DLL ~MapBaseObj() noexcept;
+  inline ~MapBaseObj() noexcept;
 
   size_t size() const { return size_; }
   size_t count(const key_type& key) const { return find(key) != end() ? 1 : 0; }
   /// KeyError when missing.
-  TVM_FFI_DLL const mapped_type& at(const key_type& key) const;
+  inline const mapped_type& at(const key_type& key) const;
   mapped_type& at(const key_type& key) {
     return const_cast<mapped_type&>(static_cast<const MapBaseObj*>(this)->at(key));
   }
@@ -85,17 +89,17 @@ class MapBaseObj : public Object {
 
   iterator begin() const { return iterator(IsSmallMap() ? 0 : iter_list_head_, this); }
   iterator end() const { return iterator(IsSmallMap() ? size_ : kInvalidIndex, this); }
-  TVM_FFI_DLL iterator find(const key_type& key) const;
-  TVM_FFI_DLL void erase(const iterator& position);
+  inline iterator find(const key_type& key) const;
+  inline void erase(const iterator& position);
   void erase(const key_type& key) {
     const iterator position = find(key);
     if (position != end()) erase(position);
   }
-  TVM_FFI_DLL void clear();
+  inline void clear();
   /// Inserts or replaces. The object keeps its address; iterators become invalid.
-  TVM_FFI_DLL void InsertOrAssign(Any key, Any value);
+  inline void InsertOrAssign(Any key, Any value);
   /// Makes room so that `count` entries fit without growing again.
-  TVM_FFI_DLL void Reserve(uint64_t count);
+  inline void Reserve(uint64_t count);
 
  protected:
   static constexpr uint64_t kSmallTagMask = uint64_t{1} << 63;
@@ -133,8 +137,8 @@ class MapBaseObj : public Object {
   }
 
   /// Fresh table of the given node type (Map or Dict) with one strong reference.
-  TVM_FFI_DLL static ObjectPtr<Object> CreateEmpty(int32_t type_index);
-  TVM_FFI_DLL static ObjectPtr<Object> CreateCopy(int32_t type_index, const MapBaseObj* from);
+  static inline ObjectPtr<Object> CreateEmpty(int32_t type_index);
+  static inline ObjectPtr<Object> CreateCopy(int32_t type_index, const MapBaseObj* from);
 
   // Fields of both layouts, at their ABI offsets; the last three are used by the dense one only
   // and overlap the inline pairs of the small one.
@@ -150,7 +154,7 @@ class MapBaseObj : public Object {
   friend class Map;
   template <typename, typename, typename>
   friend class Dict;
-  friend struct MapTable;
+  friend struct detail::MapTable;
 };
 
 static_assert(sizeof(MapBaseObj) == 80, "the dense header is ABI");
@@ -281,4 +285,7 @@ struct MapTypeTraitsBase : public ObjectRefTypeTraitsBase<MapRef> {
 }  // namespace detail
 }  // namespace ffi
 }  // namespace tvm
+
+#include <tvm/ffi/container/map_table.h>
+
 #endif  // TVM_FFI_CONTAINER_MAP_BASE_H_

@@ -26,7 +26,8 @@ using Array = ffi::Array<Any>;
 TVM_FFI_EXTRA_CXX_API Any Parse(const String& json_str, String* error_msg = nullptr);
 
 /// JSON text of a value; `indent` spaces per level, one line when not given.
-TVM_FFI_EXTRA_CXX_API String Stringify(const Any& value, Optional<int> indent = std::nullopt);
+TVM_FFI_EXTRA_CXX_API String Stringify(const Any& value,
+                                       const Optional<int>& indent = Optional<int>(std::nullopt));
 
 }  // namespace json
 }  // namespace ffi

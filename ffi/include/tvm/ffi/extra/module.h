@@ -7,6 +7,7 @@
 #include <tvm/ffi/any.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/map.h>
+#include <tvm/ffi/error.h>
 #include <tvm/ffi/extra/base.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/object.h>
@@ -20,25 +21,27 @@ namespace ffi {
 
 class Module;
 
-/// Interface of a module. The order of the virtual functions is ABI.
+/// Interface of a module. The order of the virtual functions is ABI; the destructor is not one of
+/// them: the deleter that make_object installs knows the class.
 class TVM_FFI_EXTRA_CXX_API ModuleObj : public Object {
  public:
   ModuleObj() = default;
-  virtual ~ModuleObj();
 
   /// Name of the implementation; also selects the loader `ffi.Module.load_from_bytes.<kind>`.
   virtual const char* kind() const = 0;
   /// Module::ModulePropertyMask bits.
-  virtual int GetPropertyMask() const;
+  virtual int GetPropertyMask() const { return 0; }
   virtual Optional<Function> GetFunction(const String& name) = 0;
-  virtual bool ImplementsFunction(const String& name);
-  virtual Optional<String> GetFunctionDoc(const String& name);
+  virtual bool ImplementsFunction(const String& name) { return GetFunction(name).has_value(); }
+  virtual Optional<String> GetFunctionDoc(const String& /*name*/) { return std::nullopt; }
   /// JSON text.
-  virtual Optional<String> GetFunctionMetadata(const String& name);
-  virtual void WriteToFile(const String& file_name, const String& format) const;
-  virtual Array<String> GetWriteFormats() const;
-  virtual Bytes SaveToBytes() const;
-  virtual String InspectSource(const String& format) const;
+  virtual Optional<String> GetFunctionMetadata(const String& /*name*/) { return std::nullopt; }
+  virtual void WriteToFile(const String& /*file_name*/, const String& /*format*/) const {
+    ThrowUnsupported("WriteToFile");
+  }
+  virtual Array<String> GetWriteFormats() const { return {}; }
+  virtual Bytes SaveToBytes() const { ThrowUnsupported("SaveToBytes"); }
+  virtual String InspectSource(const String& /*format*/) const { return String(); }
   /// RuntimeError when `other` imports this module, directly or not.
   virtual void ImportModule(const Module& other);
   virtual void ClearImports();
@@ -66,6 +69,11 @@ class TVM_FFI_EXTRA_CXX_API ModuleObj : public Object {
   Array<Any> imports_;
 
  private:
+  [[noreturn]] void ThrowUnsupported(const char* operation) const {
+    TVM_FFI_THROW(RuntimeError) << "Module[" << kind() << "] does not support " << operation;
+    TVM_FFI_UNREACHABLE();
+  }
+
   /// Functions that generated code has looked up through its library context.
   Map<String, Function> import_lookup_cache_;
 };

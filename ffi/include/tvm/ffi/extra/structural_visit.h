@@ -11,6 +11,8 @@
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/expected.h>
 #include <tvm/ffi/extra/base.h>
+#include <tvm/ffi/extra/structural_detail.h>
+#include <tvm/ffi/extra/visit_error_context.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/memory.h>
 #include <tvm/ffi/object.h>
@@ -19,11 +21,21 @@
 #include <tvm/ffi/reflection/native_function.h>
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+
+/// Returns an error or interrupt from a function that returns VisitResult.
+#define TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(Result)                     \
+  do {                                                                 \
+    ::tvm::ffi::VisitResult visit_result_ = (Result);                  \
+    if (visit_result_.is_err() || visit_result_.value().has_value()) { \
+      return visit_result_;                                            \
+    }                                                                  \
+  } while (false)
 
 namespace tvm {
 namespace ffi {
@@ -83,7 +95,7 @@ class StructuralVisitorObj : public Object {
 
   /// Visits the children of a value: by its `__s_visit__` hook, else elements, map values or
   /// reflected fields.
-  TVM_FFI_EXTRA_CXX_API VisitResult DefaultVisitExpected(AnyView value);
+  inline VisitResult DefaultVisitExpected(AnyView value);
 
   TVMFFIDefRegionKind def_region_kind() const {
     return static_cast<TVMFFIDefRegionKind>(def_region_kind_);
@@ -157,10 +169,157 @@ using WalkCallback = std::function<WalkResult(AnyView, TVMFFIDefRegionKind)>;
 using VisitCallback =
     std::function<bool(AnyView, StructuralVisitorObj*, Optional<VisitInterrupt>*)>;
 
-TVM_FFI_EXTRA_CXX_API VisitResult RunStructuralWalk(const Any& root, const WalkCallback& callback,
-                                                    WalkOrder order);
-TVM_FFI_EXTRA_CXX_API VisitResult RunStructuralVisit(const Any& root,
-                                                     const VisitCallback& callback);
+inline VisitResult NoInterrupt() { return VisitResult(Optional<VisitInterrupt>(std::nullopt)); }
+
+/// Visits `child` in `kind`, whatever the region of the visitor is.
+inline VisitResult VisitIn(StructuralVisitorObj* visitor, TVMFFIDefRegionKind kind,
+                           const Any& child) {
+  if (child.type_index() == kTVMFFINone) return NoInterrupt();
+  return visitor->WithDefRegionKind(kind, [&] { return visitor->VisitExpected(child); });
+}
+
+inline VisitResult VisitFields(StructuralVisitorObj* visitor, const Any& value) {
+  const TVMFFITypeInfo* type = TVMFFIGetTypeInfo(value.type_index());
+  TVMFFIDefRegionKind region = visitor->def_region_kind();
+  if (type->metadata != nullptr &&
+      type->metadata->structural_eq_hash_kind == kTVMFFISEqHashKindFreeVar) {
+    region = RegionOfVariableFields(region);
+  }
+  VisitResult result = NoInterrupt();
+  reflection::ForEachFieldInfoWithEarlyStop(type, [&](const TVMFFIFieldInfo* field) {
+    if ((field->flags & kTVMFFIFieldFlagBitMaskSEqHashIgnore) != 0) return false;
+    result = VisitIn(visitor, RegionOfField(region, field), ReadField(value, field));
+    return result.is_err() || result.value().has_value();
+  });
+  return result;
+}
+
+inline VisitResult VisitChildren(StructuralVisitorObj* visitor, const Any& value) {
+  const TVMFFIDefRegionKind region = visitor->def_region_kind();
+  if (IsSequence(value.type_index())) {
+    const SequenceView items(RawAny(value));
+    for (size_t i = 0; i < items.size(); ++i) {
+      TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(VisitIn(visitor, region, items[i]));
+    }
+    return NoInterrupt();
+  }
+  if (IsMapping(value.type_index())) {
+    for (const auto& entry : EntriesOf(value)) {
+      TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(VisitIn(visitor, region, entry.second));
+    }
+    return NoInterrupt();
+  }
+  static const reflection::TypeAttrLookup hooks(type_attr::kStructuralVisit);
+  const AnyView hook = hooks[value.type_index()];
+  if (hook.type_index() != kTVMFFINone) {
+    const auto view = type_attr::kStructuralVisit.ValueFrom(hook);
+    return view->CallExpected(visitor, value);
+  }
+  return VisitFields(visitor, value);
+}
+
+/// Runs `body` one level deeper; a failure learns which object it happened in.
+template <typename Body>
+TVMFFIAny EnterValue(int* depth, const Any& value, const Body& body) noexcept {
+  using reflection::internal::ReleaseAny;
+  auto fail = [&value](const Error& error) {
+    if (IsObject(RawAny(value))) ExtendVisitErrorContext(error, value.cast<ObjectRef>());
+    return ReleaseAny(Any(Error(error)));
+  };
+  try {
+    TraversalDepth guard(depth);
+    VisitResult result = body();
+    if (result.is_err()) return fail(result.error());
+    return ReleaseAny(Any(result.value()));
+  } catch (const Error& error) {
+    return fail(error);
+  } catch (const std::exception& error) {
+    return fail(Error("InternalError", error.what(), ""));
+  }
+}
+
+class WalkerObj final : public StructuralVisitorObj {
+ public:
+  WalkerObj(const WalkCallback* callback, WalkOrder order)
+      : StructuralVisitorObj(&kTable), callback_(callback), order_(order) {}
+
+  VisitResult Run(const Any& root) {
+    CallbackBinding<WalkCallback> binding(&callback_);
+    return VisitExpected(root);
+  }
+
+ private:
+  static TVMFFIAny VisitValue(StructuralVisitorObj* visitor, AnyView view) noexcept {
+    auto* self = static_cast<WalkerObj*>(visitor);
+    const Any value(view);
+    return EnterValue(&self->depth_, value, [&] { return self->Walk(value); });
+  }
+
+  VisitResult Walk(const Any& value) {
+    if (value.type_index() == kTVMFFINone) return NoInterrupt();
+    if (order_ == WalkOrder::kPostOrder) {
+      TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(Descend(value));
+      return VisitResult(CallBack(value).interrupt());
+    }
+    const WalkResult result = CallBack(value);
+    if (result.interrupt().has_value()) return VisitResult(result.interrupt());
+    return result.is_skip() ? NoInterrupt() : Descend(value);
+  }
+
+  WalkResult CallBack(const Any& value) {
+    return CallbackBinding<WalkCallback>::Get(callback_)(value, def_region_kind());
+  }
+
+  VisitResult Descend(const Any& value) {
+    return IsObject(RawAny(value)) ? VisitChildren(this, value) : NoInterrupt();
+  }
+
+  static constexpr VTable kTable{&VisitValue};
+  const WalkCallback* callback_;
+  WalkOrder order_;
+  int depth_ = 0;
+};
+
+class CallbackVisitorObj final : public StructuralVisitorObj {
+ public:
+  explicit CallbackVisitorObj(const VisitCallback* callback)
+      : StructuralVisitorObj(&kTable), callback_(callback) {}
+
+  VisitResult Run(const Any& root) {
+    CallbackBinding<VisitCallback> binding(&callback_);
+    return VisitExpected(root);
+  }
+
+ private:
+  static TVMFFIAny VisitValue(StructuralVisitorObj* visitor, AnyView view) noexcept {
+    auto* self = static_cast<CallbackVisitorObj*>(visitor);
+    const Any value(view);
+    return EnterValue(&self->depth_, value, [&] { return self->Dispatch(value); });
+  }
+
+  VisitResult Dispatch(const Any& value) {
+    if (value.type_index() == kTVMFFINone) return NoInterrupt();
+    Optional<VisitInterrupt> interrupt = std::nullopt;
+    const auto& callback = CallbackBinding<VisitCallback>::Get(callback_);
+    if (callback(value, this, &interrupt)) return VisitResult(interrupt);
+    return DefaultVisitExpected(value);
+  }
+
+  static constexpr VTable kTable{&VisitValue};
+  const VisitCallback* callback_;
+  int depth_ = 0;
+};
+
+inline VisitResult RunStructuralWalk(const Any& root, const WalkCallback& callback,
+                                     WalkOrder order) {
+  auto walker = make_object<WalkerObj>(&callback, order);
+  return walker->Run(root);
+}
+
+inline VisitResult RunStructuralVisit(const Any& root, const VisitCallback& callback) {
+  auto visitor = make_object<CallbackVisitorObj>(&callback);
+  return visitor->Run(root);
+}
 
 /// Calls `fn(value, extra..)` when the value is what its first parameter takes.
 template <typename F, typename Use>
@@ -230,6 +389,11 @@ bool VisitWith(const F& fn, AnyView value, StructuralVisitorObj* visitor,
 
 }  // namespace detail
 
+inline VisitResult StructuralVisitorObj::DefaultVisitExpected(AnyView value) {
+  if (value.type_index() < kTVMFFIStaticObjectBegin) return detail::NoInterrupt();
+  return detail::VisitChildren(this, Any(value));
+}
+
 /// Walks `root`: for every value the first of `fns` whose first parameter takes it is called, as
 /// fn(value) or fn(value, region kind). A callback returns nothing, WalkResult or an interrupt.
 template <WalkOrder order = WalkOrder::kPostOrder, typename... Fns>
@@ -268,14 +432,5 @@ Optional<VisitInterrupt> StructuralVisit(const Any& root, const Fns&... fns) {
 
 }  // namespace ffi
 }  // namespace tvm
-
-/// Returns an error or interrupt from a function that returns VisitResult.
-#define TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(Result)                     \
-  do {                                                                 \
-    ::tvm::ffi::VisitResult visit_result_ = (Result);                  \
-    if (visit_result_.is_err() || visit_result_.value().has_value()) { \
-      return visit_result_;                                            \
-    }                                                                  \
-  } while (false)
 
 #endif  // TVM_FFI_EXTRA_STRUCTURAL_VISIT_H_

@@ -18,6 +18,7 @@
 #include <tvm/ffi/object.h>
 #include <tvm/ffi/optional.h>
 #include <tvm/ffi/reflection/access_path.h>
+#include <tvm/ffi/reflection/native_function.h>
 
 #include <ostream>
 #include <string>
@@ -50,7 +51,29 @@ class VisitErrorContext : public ObjectRef {
 };
 
 /// Appends `object` to the context in `error`, which is created when there is none.
-TVM_FFI_EXTRA_CXX_API void ExtendVisitErrorContext(const Error& error, const ObjectRef& object);
+inline void ExtendVisitErrorContext(const Error& error, const ObjectRef& object) {
+  TVMFFIErrorCell* cell =
+      TVMFFIErrorGetCellPtr(detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(error));
+  if (cell->extra_context != nullptr &&
+      TVMFFIObjectGetTypeIndex(cell->extra_context) == VisitErrorContextObj::RuntimeTypeIndex()) {
+    auto* context = static_cast<VisitErrorContextObj*>(
+        reinterpret_cast<Object*>(static_cast<TVMFFIObject*>(cell->extra_context)));
+    context->reverse_visit_pattern.push_back(object);
+    return;
+  }
+  VisitErrorContext context;
+  context->reverse_visit_pattern.push_back(object);
+  if (cell->extra_context != nullptr) {
+    context->prev_error_context = reflection::internal::AdoptAny([cell] {
+                                    TVMFFIAny raw{};
+                                    raw.type_index = TVMFFIObjectGetTypeIndex(cell->extra_context);
+                                    raw.v_obj = static_cast<TVMFFIObject*>(cell->extra_context);
+                                    return raw;
+                                  }())
+                                      .cast<ObjectRef>();
+  }
+  cell->extra_context = detail::ObjectUnsafe::MoveObjectRefToTVMFFIObjectPtr(std::move(context));
+}
 
 namespace detail {
 

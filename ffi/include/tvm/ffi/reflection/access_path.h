@@ -5,6 +5,7 @@
 #define TVM_FFI_REFLECTION_ACCESS_PATH_H_
 
 #include <tvm/ffi/any.h>
+#include <tvm/ffi/cast.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/tuple.h>
 #include <tvm/ffi/extra/base.h>
@@ -15,6 +16,7 @@
 
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace tvm {
 namespace ffi {
@@ -39,7 +41,7 @@ class AccessStepObj : public Object {
   AccessStepObj() = default;
   AccessStepObj(AccessKind kind, Any key) : kind(kind), key(std::move(key)) {}
 
-  TVM_FFI_EXTRA_CXX_API bool StepEqual(const AccessStepObj* other) const;
+  inline bool StepEqual(const AccessStepObj* other) const;
 
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindConstTreeNode;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("ffi.reflection.AccessStep", AccessStepObj, Object);
@@ -89,7 +91,7 @@ class AccessPathObj : public Object {
   }
 
   /// Long paths are released in a loop: their length is bounded by data, not by the stack.
-  TVM_FFI_EXTRA_CXX_API ~AccessPathObj();
+  inline ~AccessPathObj();
 
   /// Empty at the root.
   inline Optional<AccessPath> GetParent() const;
@@ -102,9 +104,9 @@ class AccessPathObj : public Object {
   inline AccessPath MapItemMissing(Any key) const;
 
   /// Steps from the root.
-  TVM_FFI_EXTRA_CXX_API Array<AccessStep> ToSteps() const;
-  TVM_FFI_EXTRA_CXX_API bool PathEqual(const AccessPath& other) const;
-  TVM_FFI_EXTRA_CXX_API bool IsPrefixOf(const AccessPath& other) const;
+  inline Array<AccessStep> ToSteps() const;
+  inline bool PathEqual(const AccessPath& other) const;
+  inline bool IsPrefixOf(const AccessPath& other) const;
 
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindConstTreeNode;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("ffi.reflection.AccessPath", AccessPathObj, Object);
@@ -159,6 +161,51 @@ inline AccessPath AccessPathObj::MapItem(Any key) const {
 }
 inline AccessPath AccessPathObj::MapItemMissing(Any key) const {
   return Extend(AccessStep::MapItemMissing(std::move(key)));
+}
+
+inline bool AccessStepObj::StepEqual(const AccessStepObj* other) const {
+  return kind == other->kind && AnyEqual()(key, other->key);
+}
+
+inline AccessPathObj::~AccessPathObj() {
+  Optional<ObjectRef> rest = std::move(parent);
+  parent = std::nullopt;
+  while (rest.has_value() && rest.unique()) {
+    auto* node = const_cast<AccessPathObj*>(
+        static_cast<const AccessPathObj*>(static_cast<const Object*>(rest.get())));
+    Optional<ObjectRef> above = std::move(node->parent);
+    node->parent = std::nullopt;
+    rest = std::move(above);
+  }
+}
+
+inline Array<AccessStep> AccessPathObj::ToSteps() const {
+  std::vector<AccessStep> steps;
+  steps.reserve(static_cast<size_t>(depth));
+  for (const auto* node = this; node->step.has_value(); node = node->ParentOrNull()) {
+    steps.push_back(*node->step);
+    if (node->ParentOrNull() == nullptr) break;
+  }
+  return Array<AccessStep>(steps.rbegin(), steps.rend());
+}
+
+inline bool AccessPathObj::PathEqual(const AccessPath& other) const {
+  return depth == other->depth && IsPrefixOf(other);
+}
+
+inline bool AccessPathObj::IsPrefixOf(const AccessPath& other) const {
+  if (depth > other->depth) return false;
+  const AccessPathObj* longer = other.get();
+  while (longer != nullptr && longer->depth > depth) longer = longer->ParentOrNull();
+  const AccessPathObj* self = this;
+  while (self != longer) {
+    if (self == nullptr || longer == nullptr) return false;
+    if (self->step.has_value() != longer->step.has_value()) return false;
+    if (self->step.has_value() && !(*self->step)->StepEqual((*longer->step).get())) return false;
+    self = self->ParentOrNull();
+    longer = longer->ParentOrNull();
+  }
+  return true;
 }
 
 }  // namespace reflection

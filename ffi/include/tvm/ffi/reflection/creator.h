@@ -9,6 +9,7 @@
 #include <tvm/ffi/extra/base.h>
 #include <tvm/ffi/object.h>
 #include <tvm/ffi/reflection/accessor.h>
+#include <tvm/ffi/reflection/native_function.h>
 #include <tvm/ffi/string.h>
 
 #include <string>
@@ -22,7 +23,26 @@ namespace internal {
 
 /// New object of the type with no field set: native creator, else the `__ffi_new__` attribute.
 /// RuntimeError when the type has neither.
-TVM_FFI_EXTRA_CXX_API ObjectRef CreateEmptyObject(const TVMFFITypeInfo* type_info);
+inline ObjectRef CreateEmptyObject(const TVMFFITypeInfo* type_info) {
+  if (type_info->metadata != nullptr && type_info->metadata->creator != nullptr) {
+    TVMFFIAny raw{};
+    TVMFFIObjectHandle handle = nullptr;
+    TVM_FFI_CHECK_SAFE_CALL(type_info->metadata->creator(&handle));
+    raw.type_index = static_cast<TVMFFIObject*>(handle)->type_index;
+    raw.v_obj = static_cast<TVMFFIObject*>(handle);
+    return AdoptAny(raw).cast<ObjectRef>();
+  }
+  TVMFFIByteArray name = ToByteArray(type_attr::kNew.name);
+  AnyView factory;
+  if (TVMFFIGetTypeAttrColumn(&name) != nullptr) {
+    factory = TypeAttrColumn(type_attr::kNew)[type_info->type_index];
+  }
+  if (factory.type_index() == kTVMFFINone) {
+    TVM_FFI_THROW(RuntimeError) << "Type `" << std::string(ToStringView(type_info->type_key))
+                                << "` does not support reflection creation";
+  }
+  return factory.cast<Function>()().cast<ObjectRef>();
+}
 
 }  // namespace internal
 

@@ -419,7 +419,7 @@ class ObjectDef {
   /// Lets bindings convert any value that `Ref` can be converted from.
   template <typename Ref>
   ObjectDef& def_convert() {
-    return def_convert([](AnyView value) -> Any { return value.cast<Ref>(); });
+    return def_convert([](AnyView value) -> Any { return internal::ConvertTo<Ref>(value); });
   }
 
   /// Conversion rule: value -> object of this type.

@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -27,8 +28,31 @@ namespace ffi {
 namespace reflection {
 namespace internal {
 
+#ifdef TVM_FFI_EXPORTS
+// The core registers types of its own before its global functions are all there.
+void RegisterAutoInitDirect(int32_t type_index);
+#endif
+
 /// Installs the constructor that fills fields from positional and keyword arguments.
-TVM_FFI_EXTRA_CXX_API void RegisterAutoInit(int32_t type_index);
+inline void RegisterAutoInit(int32_t type_index) {
+#ifdef TVM_FFI_EXPORTS
+  RegisterAutoInitDirect(type_index);
+#else
+  static const Function install = Function::GetGlobalRequired("ffi._RegisterFFIInit");
+  install(type_index);
+#endif
+}
+
+/// Body of the standard conversion rule of a type.
+template <typename T>
+Any ConvertTo(AnyView value) {
+  std::optional<T> converted = value.try_cast<T>();
+  if (!converted.has_value()) {
+    TVM_FFI_THROW(TypeError) << "Cannot cast from `" << value.GetTypeKey() << "` to `"
+                             << TypeTraits<T>::TypeStr() << "`";
+  }
+  return *std::move(converted);
+}
 
 // ------------------------------------------------------------------------------------------
 // Schemas

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
 
-/// Hash table behind Map and Dict. Layout and probe sequence are ABI, see map_base.h.
+/// Algorithms of the hash table behind Map and Dict. Layout and probe sequence are ABI, see
+/// map_base.h; they are compiled into every client, so that tables pass between libraries.
 ///
 /// Dense tables: a key's home slot is (factor * hash) >> fib_shift. All keys of one home form a
 /// chain that starts there; a slot's meta byte says whether it heads a chain (bit 7 clear) and
 /// how far the next link is (index into the jump table, 0 ends the chain). A slot in the middle
 /// of a foreign chain is evicted when its home owner arrives.
-#include <tvm/ffi/container/dict.h>
-#include <tvm/ffi/container/map.h>
+#ifndef TVM_FFI_CONTAINER_MAP_TABLE_H_
+#define TVM_FFI_CONTAINER_MAP_TABLE_H_
+
 #include <tvm/ffi/container/map_base.h>
 
 #include <algorithm>
@@ -18,26 +20,29 @@
 
 namespace tvm {
 namespace ffi {
-namespace {
+namespace detail {
+namespace map_table {
 
-constexpr uint64_t kFibonacciFactor = 11400714819323198485ULL;
-constexpr uint64_t kMaxSmallSlots = 4;
-constexpr uint64_t kInitSmallSlots = 2;
-constexpr uint64_t kInitDenseSlots = 8;
-constexpr double kMaxLoad = 0.99;
+inline constexpr uint64_t kFibonacciFactor = 11400714819323198485ULL;
+inline constexpr uint64_t kMaxSmallSlots = 4;
+inline constexpr uint64_t kInitSmallSlots = 2;
+inline constexpr uint64_t kInitDenseSlots = 8;
+inline constexpr double kMaxLoad = 0.99;
 
-constexpr uint8_t kEmpty = 0xFF;
-constexpr uint8_t kProtected = 0xFE;  ///< reserved while the former content moves away
-constexpr uint8_t kTailBit = 0x80;
-constexpr uint8_t kJumpMask = 0x7F;
+inline constexpr uint8_t kEmpty = 0xFF;
+inline constexpr uint8_t kProtected = 0xFE;  ///< reserved while the former content moves away
+inline constexpr uint8_t kTailBit = 0x80;
+inline constexpr uint8_t kJumpMask = 0x7F;
 
-constexpr size_t kNumJumps = 126;
+inline constexpr size_t kNumJumps = 126;
 
-constexpr uint64_t Triangular(uint64_t n) { return n % 2 == 0 ? n / 2 * (n + 1) : (n + 1) / 2 * n; }
+inline constexpr uint64_t Triangular(uint64_t n) {
+  return n % 2 == 0 ? n / 2 * (n + 1) : (n + 1) / 2 * n;
+}
 
 /// Distances between chain links: 0..15, then triangular numbers, which modulo a power of two
 /// reach every slot; the steep end serves huge tables.
-constexpr std::array<uint64_t, kNumJumps> MakeJumpTable() {
+inline constexpr std::array<uint64_t, kNumJumps> MakeJumpTable() {
   constexpr uint64_t kSteep[] = {
       130,        195,        292,       438,       657,       986,       1478,      2217,
       3326,       4988,       7482,      11223,     16835,     25252,     37877,     56816,
@@ -53,10 +58,10 @@ constexpr std::array<uint64_t, kNumJumps> MakeJumpTable() {
   return jumps;
 }
 
-constexpr std::array<uint64_t, kNumJumps> kJumps = MakeJumpTable();
+inline constexpr std::array<uint64_t, kNumJumps> kJumps = MakeJumpTable();
 static_assert(kJumps[kNumJumps - 1] == Triangular(3227958845), "the jump table must be full");
 
-}  // namespace
+}  // namespace map_table
 
 /// Operations on the private fields of a table.
 struct MapTable {
@@ -98,7 +103,7 @@ struct MapTable {
   static void* NewBlocks(uint64_t slots) {
     auto* blocks = static_cast<DenseBlock*>(::operator new(NumBlocks(slots) * sizeof(DenseBlock)));
     for (uint64_t i = 0; i < NumBlocks(slots); ++i) {
-      std::memset(blocks[i].meta, kEmpty, sizeof(blocks[i].meta));
+      std::memset(blocks[i].meta, map_table::kEmpty, sizeof(blocks[i].meta));
     }
     return blocks;
   }
@@ -123,16 +128,16 @@ struct MapTable {
   static uint8_t& Meta(const MapBaseObj* table, uint64_t slot) {
     return static_cast<DenseBlock*>(table->data_)[slot / kBlockSlots].meta[slot % kBlockSlots];
   }
-  static bool IsHead(uint8_t meta) { return (meta & kTailBit) == 0; }
+  static bool IsHead(uint8_t meta) { return (meta & map_table::kTailBit) == 0; }
   static uint64_t Jump(const MapBaseObj* table, uint64_t slot, uint8_t jump_index) {
-    return (slot + kJumps[jump_index]) & (table->slots_ - 1);
+    return (slot + map_table::kJumps[jump_index]) & (table->slots_ - 1);
   }
   static uint64_t HomeOf(const MapBaseObj* table, const Any& key) {
-    return (kFibonacciFactor * AnyHash()(key)) >> table->fib_shift_;
+    return (map_table::kFibonacciFactor * AnyHash()(key)) >> table->fib_shift_;
   }
   static void SetJump(const MapBaseObj* table, uint64_t slot, uint8_t jump_index) {
     uint8_t& meta = Meta(table, slot);
-    meta = static_cast<uint8_t>((meta & kTailBit) | jump_index);
+    meta = static_cast<uint8_t>((meta & map_table::kTailBit) | jump_index);
   }
 
   /// Slot of `key`, or kInvalid.
@@ -142,7 +147,7 @@ struct MapTable {
     const AnyEqual equal;
     while (true) {
       if (equal(table->ItemAt(slot)->pair.first, key)) return slot;
-      const uint8_t jump_index = Meta(table, slot) & kJumpMask;
+      const uint8_t jump_index = Meta(table, slot) & map_table::kJumpMask;
       if (jump_index == 0) return kInvalid;
       slot = Jump(table, slot, jump_index);
     }
@@ -190,9 +195,9 @@ struct MapTable {
 
   /// Jump index from `slot` to an empty slot; 0 when none is in reach.
   static uint8_t FindEmpty(const MapBaseObj* table, uint64_t slot) {
-    for (size_t i = 1; i < kNumJumps; ++i) {
+    for (size_t i = 1; i < map_table::kNumJumps; ++i) {
       const auto jump_index = static_cast<uint8_t>(i);
-      if (Meta(table, Jump(table, slot, jump_index)) == kEmpty) return jump_index;
+      if (Meta(table, Jump(table, slot, jump_index)) == map_table::kEmpty) return jump_index;
     }
     return 0;
   }
@@ -203,21 +208,21 @@ struct MapTable {
   static bool Evict(MapBaseObj* table, uint64_t slot) {
     uint64_t before = HomeOf(table, table->ItemAt(slot)->pair.first);
     while (true) {
-      const uint64_t next = Jump(table, before, Meta(table, before) & kJumpMask);
+      const uint64_t next = Jump(table, before, Meta(table, before) & map_table::kJumpMask);
       if (next == slot) break;
       before = next;
     }
     for (uint64_t moving = slot;;) {
-      const uint8_t next_jump = Meta(table, moving) & kJumpMask;
+      const uint8_t next_jump = Meta(table, moving) & map_table::kJumpMask;
       const uint64_t next = Jump(table, moving, next_jump);
       const uint8_t jump_index = FindEmpty(table, before);
       if (jump_index == 0) return false;
       const uint64_t target = Jump(table, before, jump_index);
       MoveItem(table, moving, target);
       SetJump(table, before, jump_index);
-      Meta(table, target) = kTailBit;
+      Meta(table, target) = map_table::kTailBit;
       // The freed home stays taken until the owner arrives; other slots may serve the chain.
-      Meta(table, moving) = moving == slot ? kProtected : kEmpty;
+      Meta(table, moving) = moving == slot ? map_table::kProtected : map_table::kEmpty;
       if (next_jump == 0) return true;
       before = target;
       moving = next;
@@ -226,21 +231,22 @@ struct MapTable {
 
   /// Slot prepared for a new key (meta set, content raw), or kInvalid when the table must grow.
   static uint64_t ClaimSlot(MapBaseObj* table, const Any& key) {
-    if (static_cast<double>(table->size_ + 1) > static_cast<double>(table->slots_) * kMaxLoad) {
+    if (static_cast<double>(table->size_ + 1) >
+        static_cast<double>(table->slots_) * map_table::kMaxLoad) {
       return kInvalid;
     }
     const uint64_t home = HomeOf(table, key);
-    if (Meta(table, home) != kEmpty) {
+    if (Meta(table, home) != map_table::kEmpty) {
       if (IsHead(Meta(table, home))) {
         uint64_t tail = home;
-        while (uint8_t jump_index = Meta(table, tail) & kJumpMask) {
+        while (uint8_t jump_index = Meta(table, tail) & map_table::kJumpMask) {
           tail = Jump(table, tail, jump_index);
         }
         const uint8_t jump_index = FindEmpty(table, tail);
         if (jump_index == 0) return kInvalid;
         const uint64_t slot = Jump(table, tail, jump_index);
         SetJump(table, tail, jump_index);
-        Meta(table, slot) = kTailBit;
+        Meta(table, slot) = map_table::kTailBit;
         return slot;
       }
       if (!Evict(table, home)) return kInvalid;
@@ -276,7 +282,7 @@ struct MapTable {
     const uint64_t old_size = table->size_;
     const uint64_t old_head = was_small ? 0 : table->iter_list_head_;
     // Inline pairs lie where the dense header goes: take them out first.
-    alignas(KVType) unsigned char inline_copy[kMaxSmallSlots * sizeof(KVType)];
+    alignas(KVType) unsigned char inline_copy[map_table::kMaxSmallSlots * sizeof(KVType)];
     const void* small_pairs = nullptr;
     if (was_small) {
       std::memcpy(inline_copy, old_data, old_size * sizeof(KVType));
@@ -320,12 +326,12 @@ struct MapTable {
   static void InsertSmall(MapBaseObj* table, KVType&& pair) {
     const uint64_t slots = table->NumSlots();
     if (table->size_ == slots) {
-      if (slots >= kMaxSmallSlots) {
-        Rebuild(table, kInitDenseSlots);
+      if (slots >= map_table::kMaxSmallSlots) {
+        Rebuild(table, map_table::kInitDenseSlots);
         InsertDense(table, std::move(pair));
         return;
       }
-      GrowSmall(table, kMaxSmallSlots);
+      GrowSmall(table, map_table::kMaxSmallSlots);
     }
     ::new (static_cast<KVType*>(table->data_) + table->size_) KVType(std::move(pair));
     ++table->size_;
@@ -355,35 +361,36 @@ struct MapTable {
     Unlink(table, slot);
     table->ItemAt(slot)->pair.~KVType();
     --table->size_;
-    if ((Meta(table, slot) & kJumpMask) == 0) {
+    if ((Meta(table, slot) & map_table::kJumpMask) == 0) {
       if (!IsHead(Meta(table, slot))) {
         uint64_t before = HomeOf(table, removed.first);
         while (true) {
-          const uint64_t next = Jump(table, before, Meta(table, before) & kJumpMask);
+          const uint64_t next = Jump(table, before, Meta(table, before) & map_table::kJumpMask);
           if (next == slot) break;
           before = next;
         }
         SetJump(table, before, 0);
       }
-      Meta(table, slot) = kEmpty;
+      Meta(table, slot) = map_table::kEmpty;
       return;
     }
     // The last link fills the hole, so that the rest of the chain keeps its jumps.
     uint64_t before = slot, last = slot;
-    while (uint8_t jump_index = Meta(table, last) & kJumpMask) {
+    while (uint8_t jump_index = Meta(table, last) & map_table::kJumpMask) {
       before = last;
       last = Jump(table, last, jump_index);
     }
     MoveItem(table, last, slot);
     SetJump(table, before, 0);
-    Meta(table, last) = kEmpty;
+    Meta(table, last) = map_table::kEmpty;
   }
 
   // -- copying -------------------------------------------------------------------------------
 
   static MapBaseObj* Copy(int32_t type_index, const MapBaseObj* from) {
     if (from->IsSmallMap()) {
-      MapBaseObj* copy = NewNode(type_index, std::max(kInitSmallSlots, from->NumSlots()));
+      MapBaseObj* copy =
+          NewNode(type_index, std::max(map_table::kInitSmallSlots, from->NumSlots()));
       const auto* pairs = static_cast<const KVType*>(from->data_);
       for (uint64_t i = 0; i < from->size_; ++i) {
         ::new (static_cast<KVType*>(copy->data_) + i) KVType(pairs[i]);
@@ -410,52 +417,55 @@ struct MapTable {
   }
 };
 
-MapBaseObj::~MapBaseObj() noexcept {
-  MapTable::DestroyEntries(this);
+}  // namespace detail
+
+inline MapBaseObj::~MapBaseObj() noexcept {
+  detail::MapTable::DestroyEntries(this);
   if (data_deleter_ != nullptr) data_deleter_(data_);
 }
 
-ObjectPtr<Object> MapBaseObj::CreateEmpty(int32_t type_index) {
-  return MapTable::Own(MapTable::NewNode(type_index, kInitSmallSlots));
+inline ObjectPtr<Object> MapBaseObj::CreateEmpty(int32_t type_index) {
+  return detail::MapTable::Own(
+      detail::MapTable::NewNode(type_index, detail::map_table::kInitSmallSlots));
 }
 
-ObjectPtr<Object> MapBaseObj::CreateCopy(int32_t type_index, const MapBaseObj* from) {
-  return MapTable::Own(MapTable::Copy(type_index, from));
+inline ObjectPtr<Object> MapBaseObj::CreateCopy(int32_t type_index, const MapBaseObj* from) {
+  return detail::MapTable::Own(detail::MapTable::Copy(type_index, from));
 }
 
-MapBaseObj::iterator MapBaseObj::find(const key_type& key) const {
-  const uint64_t index =
-      IsSmallMap() ? MapTable::FindSmall(this, key) : MapTable::FindDense(this, key);
+inline MapBaseObj::iterator MapBaseObj::find(const key_type& key) const {
+  const uint64_t index = IsSmallMap() ? detail::MapTable::FindSmall(this, key)
+                                      : detail::MapTable::FindDense(this, key);
   return index == kInvalidIndex ? end() : iterator(index, this);
 }
 
-const Any& MapBaseObj::at(const key_type& key) const {
+inline const Any& MapBaseObj::at(const key_type& key) const {
   const iterator position = find(key);
   if (position == end()) TVM_FFI_THROW(KeyError) << "key is not in Map";
   return position->second;
 }
 
-void MapBaseObj::erase(const iterator& position) {
+inline void MapBaseObj::erase(const iterator& position) {
   if (position == end()) return;
   if (IsSmallMap()) {
-    MapTable::EraseSmall(this, position.index);
+    detail::MapTable::EraseSmall(this, position.index);
   } else {
-    MapTable::EraseDense(this, position.index);
+    detail::MapTable::EraseDense(this, position.index);
   }
 }
 
-void MapBaseObj::clear() {
+inline void MapBaseObj::clear() {
   // Taken out first: destructors of entries may look at this table.
-  MapBaseObj* content = MapTable::NewNode(type_index(), kInitSmallSlots);
-  ObjectPtr<Object> holder = MapTable::Own(content);
+  MapBaseObj* content = detail::MapTable::NewNode(type_index(), detail::map_table::kInitSmallSlots);
+  ObjectPtr<Object> holder = detail::MapTable::Own(content);
   if (IsSmallMap()) {
-    MapTable::GrowSmall(content, NumSlots());
+    detail::MapTable::GrowSmall(content, NumSlots());
     std::memcpy(content->data_, data_, size_ * sizeof(KVType));
     content->size_ = size_;
     size_ = 0;
     return;
   }
-  MapTable::ResetDense(content, slots_);
+  detail::MapTable::ResetDense(content, slots_);
   std::swap(content->data_, data_);
   std::swap(content->data_deleter_, data_deleter_);
   std::swap(content->size_, size_);
@@ -463,33 +473,34 @@ void MapBaseObj::clear() {
   std::swap(content->iter_list_tail_, iter_list_tail_);
 }
 
-void MapBaseObj::InsertOrAssign(Any key, Any value) {
+inline void MapBaseObj::InsertOrAssign(Any key, Any value) {
   const iterator position = find(key);
   if (position != end()) {
     std::swap(position->second, value);  // the old value dies at the end
     if (!IsSmallMap()) {
-      MapTable::Unlink(this, position.index);
-      MapTable::LinkAtEnd(this, position.index);
+      detail::MapTable::Unlink(this, position.index);
+      detail::MapTable::LinkAtEnd(this, position.index);
     }
     return;
   }
   KVType pair(std::move(key), std::move(value));
   if (IsSmallMap()) {
-    MapTable::InsertSmall(this, std::move(pair));
+    detail::MapTable::InsertSmall(this, std::move(pair));
   } else {
-    MapTable::InsertDense(this, std::move(pair));
+    detail::MapTable::InsertDense(this, std::move(pair));
   }
 }
 
-void MapBaseObj::Reserve(uint64_t count) {
-  if (IsSmallMap() && count <= kMaxSmallSlots) {
-    if (count > NumSlots()) MapTable::GrowSmall(this, kMaxSmallSlots);
+inline void MapBaseObj::Reserve(uint64_t count) {
+  if (IsSmallMap() && count <= detail::map_table::kMaxSmallSlots) {
+    if (count > NumSlots()) detail::MapTable::GrowSmall(this, detail::map_table::kMaxSmallSlots);
     return;
   }
-  uint64_t slots = kInitDenseSlots;
+  uint64_t slots = detail::map_table::kInitDenseSlots;
   while (slots < count + count / 3) slots *= 2;
-  if (IsSmallMap() || slots > slots_) MapTable::Rebuild(this, slots);
+  if (IsSmallMap() || slots > slots_) detail::MapTable::Rebuild(this, slots);
 }
 
 }  // namespace ffi
 }  // namespace tvm
+#endif  // TVM_FFI_CONTAINER_MAP_TABLE_H_
