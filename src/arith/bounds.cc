@@ -355,6 +355,10 @@ Residue Impl::ResidueOfAtom(AtomId id) {
     if (scoped != scoped_residues.end() && scoped->second.coeff != 1) residue = scoped->second;
     return residue;
   }
+  // A division by a symbol is an atom of its own linear form: asking for that would not end.
+  if (atom.expr.as<FloorDivNode>() != nullptr || atom.expr.as<FloorModNode>() != nullptr) {
+    return Residue::Anything();
+  }
   return ResidueOf(atom.expr);
 }
 

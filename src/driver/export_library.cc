@@ -197,7 +197,26 @@ std::vector<std::string> ExportObjects(const ffi::Module& mod, const std::string
   return WriteObjects(mod, folder, options);
 }
 
+namespace {
+
+/// ValueError unless a file can be put at `path`: what is there is replaced only if it is a file.
+void CheckDestination(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  TVM_FFI_CHECK(!path.empty(), ValueError) << "the path of the library to write is empty";
+  const fs::file_status status = fs::status(path, error);
+  TVM_FFI_CHECK(!fs::exists(status) || fs::is_regular_file(status), ValueError)
+      << path << ": expected the path of a file, found "
+      << (fs::is_directory(status) ? "a folder" : "a device or something else that is no file");
+  const fs::path folder = fs::absolute(path, error).parent_path();
+  TVM_FFI_CHECK(fs::is_directory(folder, error), ValueError)
+      << path << ": there is no folder " << folder.string();
+}
+
+}  // namespace
+
 void ExportLibrary(const ffi::Module& mod, const std::string& path, const ExportOptions& options) {
+  CheckDestination(path);
   std::optional<TemporaryFolder> temporary;
   std::string folder = options.workspace_dir;
   if (folder.empty()) folder = temporary.emplace().path();
@@ -221,7 +240,9 @@ void ExportLibrary(const ffi::Module& mod, const std::string& path, const Export
   try {
     RunTool(command);
     runtime::SealLibrary(partial);
-    std::filesystem::rename(partial, path);
+    std::error_code error;
+    std::filesystem::rename(partial, path, error);
+    TVM_FFI_CHECK(!error, RuntimeError) << path << ": cannot be written: " << error.message();
   } catch (...) {
     std::error_code ignored;
     std::filesystem::remove(partial, ignored);

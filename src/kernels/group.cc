@@ -183,6 +183,16 @@ class ProducerInliner : public ExprMutator {
 std::optional<Group> ParseGroup(const tirx::PrimFunc& func, std::string* why) {
   Group group;
   group.func = func;
+  // A static result may read data of open extents, whose flat positions nobody knows yet.
+  for (const Var& param : func->params) {
+    const auto* type = param->ty.as<tirx::BufferTypeNode>();
+    if (type == nullptr) continue;
+    for (const PrimExpr& extent : type->shape) {
+      if (as_const_int(extent) != nullptr) continue;
+      *why = "an operand has a dynamic extent";
+      return std::nullopt;
+    }
+  }
   if (!GroupReader(why).Read(func->body, &group.stages)) return std::nullopt;
   for (size_t i = 0; i < group.stages.size(); ++i) {
     if (group.stages[i].Text(kTileOp).empty()) continue;

@@ -118,7 +118,7 @@ def test_table_and_measured_bounds(product, capsys):
         (["--peak", "0"], "--peak expects a positive number"),
         (["--bandwidth", "-1"], "--bandwidth expects a positive number"),
         (["--repeat", "0"], "--repeat expects a positive number"),
-        (["--threads", "0"], "--threads expects a positive number"),
+        (["--threads", "0"], "--threads expects a number from 1"),
         (["--shape", "q=1"], "inputs are ['x']"),
     ],
 )

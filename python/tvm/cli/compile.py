@@ -30,6 +30,24 @@ def parse_shapes(items: list[str]) -> dict[str, list[int]]:
     return shapes
 
 
+def check_output(path: str, *inputs: str) -> None:
+    """Refuse an output path before any work is done.
+
+    Raises:
+        UserError: It is no place for a file, or one of the inputs would be overwritten.
+    """
+    folder = os.path.dirname(path) or "."
+    if not path or os.path.isdir(path) or (os.path.exists(path) and not os.path.isfile(path)):
+        raise UserError(f"{path or repr(path)}: expected the path of a file to write")
+    if not os.path.isdir(folder):
+        raise UserError(f"{path}: there is no folder {folder}")
+    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        raise UserError(f"{path}: no permission to write there")
+    for other in inputs:
+        if os.path.exists(other) and os.path.exists(path) and os.path.samefile(path, other):
+            raise UserError(f"{path}: the output would overwrite the input {other}")
+
+
 def check_model_file(path: str) -> None:
     """Refuse what cannot be a model before anything is loaded.
 
@@ -77,6 +95,9 @@ def load_model(path: str, shapes: dict[str, list[int]] | None = None):
 def run(args, out: Output) -> None:
     """Compile ``args.model`` to ``args.output``."""
     shapes = parse_shapes(args.shape)
+    if args.target == "":
+        raise UserError("--target expects a kind, a tag or JSON, got nothing")
+    check_output(args.output, args.model)
     start = time.perf_counter()
     check_model_file(args.model)
     from tvm.driver.onnx import compile_onnx
@@ -86,6 +107,7 @@ def run(args, out: Output) -> None:
             args.model,
             args.target,
             shape_dict=shapes,
+            exec_mode=args.exec_mode,
             check=lambda: load_model(args.model, shapes),
         )
     with out.step(f"writing {args.output}"):

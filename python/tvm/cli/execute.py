@@ -8,11 +8,19 @@ import json
 import os
 import statistics
 import time
+import zipfile
 
 import numpy as np
 
+from .compile import check_output
 from .main import UserError
 from .output import Output, seconds, table
+
+
+def check_threads(threads: int) -> None:
+    """Refuse what is no number of threads."""
+    if not 1 <= threads <= 4096:
+        raise UserError(f"--threads expects a number from 1 to 4096, got {threads}")
 
 
 class Model:
@@ -50,8 +58,7 @@ class Model:
     def set_threads(self, threads: int | None) -> None:
         if threads is None:
             return
-        if threads < 1:
-            raise UserError(f"--threads expects a positive number, got {threads}")
+        check_threads(threads)
         self.tvm.get_global_func("runtime.config_threadpool")(1, threads)
 
     def tensors(self, feeds: dict[str, np.ndarray]) -> list:
@@ -80,11 +87,14 @@ def read_arrays(items: list[str]) -> dict[str | None, np.ndarray]:
         try:
             loaded = np.load(path, allow_pickle=False)
             if isinstance(loaded, np.ndarray):
-                arrays[name] = loaded
+                found = {name: loaded}
             else:
-                arrays.update({k: loaded[k] for k in loaded.files})
+                found = {k: loaded[k] for k in loaded.files}
         except Exception as err:
             raise UserError(f"{path}: not a .npy or .npz file of plain arrays: {err}") from None
+        if twice := sorted(str(k) for k in found if k in arrays):
+            raise UserError(f"{path}: the inputs {twice} are given twice")
+        arrays.update(found)
     return arrays
 
 
@@ -118,14 +128,24 @@ def match_inputs(model: Model, arrays: dict[str | None, np.ndarray]) -> dict[str
     return {n: np.ascontiguousarray(arrays[n]) for n in names}
 
 
+def write_npz(path: str, arrays: dict[str, np.ndarray]) -> None:
+    """Write arrays under any names to exactly ``path``."""
+    with zipfile.ZipFile(path, "w", allowZip64=True) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+
+
 def run(args, out: Output) -> None:
     """Run ``args.library`` once on the files of ``args.input``."""
+    if args.output is not None:
+        check_output(args.output, args.library, *(i.partition("=")[2] or i for i in args.input))
     model = Model(args.library)
     model.set_threads(args.threads)
     feeds = match_inputs(model, read_arrays(args.input))
     results = model.call(model.tensors(feeds))
     if args.output:
-        np.savez(args.output, **results)
+        write_npz(args.output, results)
     rows = []
     for name, value in results.items():
         flat = value.reshape(-1)[:6]
@@ -151,6 +171,8 @@ def random_inputs(model: Model) -> dict[str, np.ndarray]:
 
 def bench(args, out: Output) -> None:
     """Measure ``args.library``."""
+    if not 0 <= args.seconds < 1e6:
+        raise UserError(f"--seconds expects a number of at least 0, got {args.seconds}")
     model = Model(args.library)
     model.set_threads(args.threads)
     tensors = model.tensors(random_inputs(model))

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 
-from .compile import load_model, parse_shapes
-from .execute import Model, random_inputs
+from .compile import check_output, load_model, parse_shapes
+from .execute import Model, check_threads, random_inputs
 from .main import UserError
 from .output import Output, seconds
 from .page import write_page
@@ -76,9 +77,6 @@ def machine(args, threads: int) -> dict:
     import tvm
 
     peak, bandwidth = args.peak, args.bandwidth
-    for name, value in (("--peak", peak), ("--bandwidth", bandwidth)):
-        if value is not None and value <= 0:
-            raise UserError(f"{name} expects a positive number, got {value}")
     if peak is None or bandwidth is None:
         measured = tvm.get_global_func("driver.MeasureMachine")(threads, probe_bytes(), 0.15)
         peak = measured["flops"] / 1e9 if peak is None else peak
@@ -172,6 +170,11 @@ def print_table(data: dict, summary: str) -> None:
 def run(args, out: Output) -> None:
     """Explain ``args.model``."""
     shapes = parse_shapes(args.shape)
+    if args.html is not None:
+        check_output(args.html, args.model)
+    for name, value in (("--peak", args.peak), ("--bandwidth", args.bandwidth)):
+        if value is not None and not 0 < value < math.inf:
+            raise UserError(f"{name} expects a positive number, got {value}")
     mapped = load_model(args.model, shapes)
     if args.repeat < 1:
         raise UserError(f"--repeat expects a positive number, got {args.repeat}")
@@ -179,8 +182,7 @@ def run(args, out: Output) -> None:
     from tvm.relax.frontend.onnx import from_onnx
 
     if args.threads is not None:
-        if args.threads < 1:
-            raise UserError(f"--threads expects a positive number, got {args.threads}")
+        check_threads(args.threads)
         tvm.get_global_func("runtime.config_threadpool")(1, args.threads)
     threads = args.threads or os.cpu_count() or 1
     watch = tvm.instrument.pass_instrument(_Watch)()

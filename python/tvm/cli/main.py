@@ -3,12 +3,15 @@
 """Argument parsing and error handling of the command.
 
 Exit codes: 0 done, 2 the input or an argument is wrong (the message says what was expected and what
-was found), 130 interrupted. Everything else is a defect and shows its traceback.
+was found), 130 interrupted, 141 the reader of the output has gone. Everything else is a defect and
+shows its traceback.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import sys
 
 from .output import Output
@@ -38,6 +41,12 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         metavar="NAME=D0,D1,..",
         help="extents of an input; needed where the model leaves them open",
+    )
+    p.add_argument(
+        "--exec-mode",
+        choices=["bytecode", "compiled"],
+        default="bytecode",
+        help="how the library runs the model: interpreted or as native code (default bytecode)",
     )
     p = command("run", "Run a compiled model once.")
     p.add_argument("library", metavar="LIB.so")
@@ -82,9 +91,17 @@ def main(argv: list[str] | None = None) -> int:
 
             run = bench if args.command == "bench" else run
         run(args, out)
+        if sys.stdout is None:
+            raise OSError("standard output is closed: the result cannot be printed")
+        sys.stdout.flush()
         return 0
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        # Whoever read the output has gone, as with `tvm inspect x | head`; nothing is left to say.
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     except (UserError, OSError, ValueError, TypeError, NotImplementedError, RuntimeError) as err:
         # Library errors name their kind; an InternalError is ours and keeps its traceback.
         kind = type(err).__name__

@@ -6,6 +6,9 @@
 #include <tvm/relax/expr_functor.h>
 
 #include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "relax/ir/utils.h"
 #include "relax/op/call_like.h"
@@ -18,6 +21,24 @@ namespace relax {
 namespace {
 
 constexpr size_t kMaxMembers = 48;
+/// Members are written into the expressions that read them. This bounds how many operators that
+/// makes, which doubles with each step of `x = x + x`.
+constexpr int64_t kMaxCopies = 192;
+
+/// How often the expression of an operator reads an operand, or more.
+int64_t ReadsOfOperand(const CallNode* call) {
+  static const std::unordered_set<std::string> kOnce{
+      "add",      "subtract", "multiply",      "divide",      "maximum",     "minimum",
+      "negative", "abs",      "exp",           "log",         "sqrt",        "rsqrt",
+      "tanh",     "sigmoid",  "erf",           "nn.relu",     "astype",      "floor",
+      "ceil",     "round",    "trunc",         "sin",         "cos",         "clip",
+      "where",    "equal",    "not_equal",     "less",        "less_equal",  "greater",
+      "isnan",    "isinf",    "greater_equal", "logical_and", "logical_not", "logical_or"};
+  const auto* op = call->op.as<OpNode>();
+  if (op == nullptr) return 1;
+  const std::string name(op->name);
+  return kOnce.count(name.substr(name.find('.') + 1)) != 0 ? 1 : 4;
+}
 
 bool IsViewOp(const CallNode* call) {
   const Expr& op = call->op;
@@ -117,6 +138,7 @@ class Partitioner {
         if (it == at.end()) continue;
         info.producers.push_back(it->second);
       }
+      info.reads = info.producers;
       std::sort(info.producers.begin(), info.producers.end());
       info.producers.erase(std::unique(info.producers.begin(), info.producers.end()),
                            info.producers.end());
@@ -125,6 +147,21 @@ class Partitioner {
       at[b->var.get()] = self;
       p_.nodes.push_back(std::move(info));
     }
+  }
+
+  /// Whether the group stays small when its members are written into each other.
+  bool Fits(std::vector<int> members, int next) {
+    members.push_back(next);
+    std::sort(members.rbegin(), members.rend());
+    std::unordered_map<int, int64_t> uses;
+    int64_t total = 0;
+    for (int m : members) {
+      const int64_t copies = std::max<int64_t>(uses[m], 1);
+      total += copies;
+      if (total > kMaxCopies) return false;
+      for (int q : N(m).reads) uses[q] += copies * ReadsOfOperand(N(m).call);
+    }
+    return true;
   }
 
   bool LeavesGroup(int i, const std::vector<int>& members) {
@@ -149,7 +186,7 @@ class Partitioner {
         }
         if (N(m).escapes && m != members.back()) return best;
       }
-      if (next < 0 || !Free(next) || !allowed(next)) break;
+      if (next < 0 || !Free(next) || !allowed(next) || !Fits(members, next)) break;
       members.push_back(next);
       int leaving = 0;
       for (int m : members) leaving += LeavesGroup(m, members);
@@ -214,6 +251,7 @@ class Partitioner {
           take = IsEwise(N(q).row) && SameShape(TypeOf(q), TypeOf(m));
         }
         if (!take || std::find(members->begin(), members->end(), q) != members->end()) continue;
+        if (!Fits(*members, q)) continue;
         members->push_back(q);
         before.push_back(for_anchor);
       }
@@ -242,7 +280,8 @@ class Partitioner {
         for (int q : N(m).producers) {
           bool take = Free(q) && !N(q).escapes && IsEwise(N(q).row) &&
                       SameShape(TypeOf(q), TypeOf(m)) && !LeavesWith(q, members);
-          if (take && std::find(members.begin(), members.end(), q) == members.end()) {
+          if (take && std::find(members.begin(), members.end(), q) == members.end() &&
+              Fits(members, q)) {
             members.push_back(q);
           }
         }

@@ -22,6 +22,7 @@ struct OpNodeInfo {
   /// Same elements in the same order: an alias at run time, no kernel.
   bool view = false;
   std::vector<int> producers;  ///< bindings of this block whose values it reads
+  std::vector<int> reads;      ///< the same with repetitions, one for each operand
   std::vector<int> consumers;
   bool escapes = false;  ///< read outside of the block
 };

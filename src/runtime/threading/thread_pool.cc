@@ -501,6 +501,14 @@ void ParallelLaunch(void (*f)(int, int, void*), void* data, int num_task) {
   TVM_FFI_CHECK_SAFE_CALL(ThreadPool::Global()->Run(body, &closure, num_task, false));
 }
 
+/// More threads than any machine has are a mistake, and starting them would take for ever.
+static int CheckedThreads(int64_t count) {
+  constexpr int64_t kMost = 1 << 16;
+  TVM_REQUIRE(count <= kMost, ValueError)
+      << "expected a number of threads of at most " << kMost << ", got " << count;
+  return static_cast<int>(std::max<int64_t>(count, -1));
+}
+
 TVM_FFI_STATIC_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::GlobalDef()
@@ -521,7 +529,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
                     int limit = args.size() >= 4 ? args[3].cast<int>() : 0;
                     threading::Configure(
                         static_cast<threading::ThreadGroup::AffinityMode>(args[0].cast<int>()),
-                        args[1].cast<int>(), cpus, limit);
+                        CheckedThreads(args[1].cast<int64_t>()), cpus, limit);
                   })
       .def("runtime.NumThreads", []() { return threading::NumThreads(); })
       .def("tvm.runtime.threading.set_current_thread_affinity", [](ffi::Shape cpus) {

@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import warnings
 
 import numpy as np
 
@@ -62,6 +61,7 @@ def from_onnx(
     versions = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in model.opset_import}
     if opset is not None:
         versions[""] = opset
+    _check_version(versions.get("", 1))
     if model.functions:
         raise _unsupported([f"{f.domain}.{f.name} (model-local function)" for f in model.functions])
     missing = sorted(_unsupported_ops(model.graph, versions))
@@ -129,6 +129,8 @@ class GraphImporter:
             raise ValueError(
                 f"tensor {tensor.name!r} has its data outside of the model; load it with onnx.load"
             )
+        if any(e < 0 for e in tensor.dims):
+            raise ValueError(f"tensor {tensor.name!r} has the shape {list(tensor.dims)}")
         if tensor.data_type == TensorProto.STRING:
             raise ValueError(f"tensor {tensor.name!r} holds strings, which are not supported")
         try:
@@ -181,6 +183,8 @@ class GraphImporter:
     # ---- graph ----
     def build(self, graph, shape_dict, dtype_dict, sanitize):
         weights = {t.name: t for t in graph.initializer}
+        if len(weights) != len(graph.initializer):
+            raise ValueError("the graph has two initializers of the same name")
         inputs = [i for i in graph.input if i.name not in weights]
         unknown = sorted(set(shape_dict) - {i.name for i in graph.input})
         if unknown:
@@ -189,6 +193,8 @@ class GraphImporter:
             )
         params, symbols = [], {}
         for info in inputs:
+            if info.name in self.env:
+                raise ValueError(f"the graph has two inputs called {info.name!r}")
             var = self.input_var(info, shape_dict, dtype_dict, sanitize, symbols, params)
             self.env[info.name] = var
             params.append(var)
@@ -230,13 +236,12 @@ class GraphImporter:
         return values[0] if len(values) == 1 else self.relax.Tuple(values)
 
     def input_var(self, info, shape_dict, dtype_dict, sanitize, symbols, taken):
-        import onnx
 
         if info.type.WhichOneof("value") != "tensor_type":
             raise _unsupported([f"input {info.name!r} of kind {info.type.WhichOneof('value')}"])
         tensor = info.type.tensor_type
         if tensor.elem_type:
-            dtype = str(np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)))
+            dtype = _element_type(info.name, tensor.elem_type)
         else:
             dtype = dtype_dict if isinstance(dtype_dict, str) else dtype_dict.get(info.name)
         name = _identifier(info.name, sanitize)
@@ -260,8 +265,7 @@ class GraphImporter:
         elif tensor.HasField("shape"):
             extents = [self.extent(d, symbols) for d in tensor.shape.dim]
         else:
-            warnings.warn(f"input {info.name!r} states no shape", stacklevel=4)
-            return self.relax.Var(name, self.relax.TensorType(dtype=dtype, ndim=-1))
+            raise ValueError(f"input {info.name!r} states no shape; give it by shape_dict")
         return self.relax.Var(name, self.relax.TensorType(extents, dtype))
 
     def extent(self, dim, symbols):
@@ -315,6 +319,8 @@ class GraphImporter:
                 _not_implemented(),
             )
         for name, value in zip(proto.output, outputs):
+            if name in self.env and name:
+                node.fail(f"its output {name!r} is the name of another value")
             if name:
                 self.env[name] = value if isinstance(value, np.ndarray) else self.named(value)
                 self.check_size(node, self.env[name])
@@ -408,3 +414,28 @@ def _named(err: Exception, proto) -> Exception:
         return err
     named.onnx_node = label
     return named
+
+
+def _check_version(version: int) -> None:
+    """Refuse versions of the standard operators that cannot be interpreted."""
+    import onnx
+
+    newest = onnx.defs.onnx_opset_version()
+    if not 1 <= version <= newest:
+        raise ValueError(
+            f"opset {version} is not known; expected 1 to {newest}, the newest of the installed "
+            "onnx package"
+        )
+
+
+def _element_type(name: str, number: int) -> str:
+    """Element type of an input, by its number in the file."""
+    import onnx
+
+    names = onnx.TensorProto.DataType
+    if number not in names.values():
+        raise ValueError(f"input {name!r} has the element type {number}, which does not exist")
+    dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(number))
+    if dtype.hasobject or dtype.kind == "c":
+        raise _unsupported([f"input {name!r} of the element type {names.Name(number)}"])
+    return str(dtype)

@@ -54,7 +54,10 @@ class MappedModel:
         external = onnx.TensorProto.EXTERNAL
         if any(t.data_location == external for t in self.proto.graph.initializer):
             # Weights in files of their own: onnx checks where they are and reads them.
-            self.proto, self._places = onnx.load(self.path), {}
+            try:
+                self.proto, self._places = onnx.load(self.path), {}
+            except Exception as err:
+                raise ValueError(f"{self.path}: its external data is refused: {err}") from None
 
     def initializer(self, index: int) -> np.ndarray | None:
         """Initializer by position as an array over the file; None for one that is in the proto.
