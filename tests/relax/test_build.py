@@ -19,8 +19,8 @@ def _module(shapes, make, dtype="float32", name="main"):
     return bb.get()
 
 
-def _run(mod, *inputs, pipeline="default"):
-    ex = relax.build(mod, "llvm", relax_pipeline=pipeline)
+def _run(mod, *inputs, pipeline="default", target="llvm"):
+    ex = relax.build(mod, target, relax_pipeline=pipeline)
     vm = relax.VirtualMachine(ex, tvm.cpu())
     out = vm["main"](*(tvm.runtime.tensor(x) for x in inputs))
     if isinstance(out, tvm.runtime.Tensor):
@@ -32,8 +32,8 @@ def _rand(*shape, seed=0):
     return np.random.default_rng(seed).standard_normal(shape).astype("float32")
 
 
-@pytest.mark.parametrize("pipeline", ["plain", "default"])
-def test_mlp(pipeline):
+@pytest.mark.parametrize("pipeline,target", [("plain", "llvm"), ("default", "llvm"), ("default", "c")])
+def test_mlp(pipeline, target):
     x, w1, b1, w2 = _rand(4, 8), _rand(8, 16, seed=1), _rand(16, seed=2), _rand(16, 5, seed=3)
 
     def make(bb, x0):
@@ -42,14 +42,14 @@ def test_mlp(pipeline):
         h = bb.emit(relax.op.nn.relu(h))
         return relax.op.nn.softmax(bb.emit(relax.op.matmul(h, relax.const(w2))), axis=-1)
 
-    out = _run(_module([(4, 8)], make), x, pipeline=pipeline)
+    out = _run(_module([(4, 8)], make), x, pipeline=pipeline, target=target)
     h = np.maximum(x @ w1 + b1, 0) @ w2
     e = np.exp(h - h.max(-1, keepdims=True))
     np.testing.assert_allclose(out, e / e.sum(-1, keepdims=True), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("pipeline", ["plain", "default"])
-def test_conv_bn_relu_pool(pipeline):
+@pytest.mark.parametrize("pipeline,target", [("plain", "llvm"), ("default", "llvm"), ("default", "c")])
+def test_conv_bn_relu_pool(pipeline, target):
     x, w = _rand(1, 3, 16, 16), _rand(8, 3, 3, 3, seed=1)
     gamma, beta, mean = _rand(8, seed=2), _rand(8, seed=3), _rand(8, seed=4)
     var = np.abs(_rand(8, seed=5)) + 0.5
@@ -71,7 +71,7 @@ def test_conv_bn_relu_pool(pipeline):
         y = bb.emit(relax.op.nn.relu(bb.emit(bn[0])))
         return relax.op.nn.max_pool2d(y, pool_size=2, strides=2)
 
-    out = _run(_module([(1, 3, 16, 16)], make), x, pipeline=pipeline)
+    out = _run(_module([(1, 3, 16, 16)], make), x, pipeline=pipeline, target=target)
     pad = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     y = np.zeros((1, 8, 8, 8), "float32")
     for i in range(8):

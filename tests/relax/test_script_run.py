@@ -233,3 +233,25 @@ def test_imported_models(index):
     args = [tvm.runtime.tensor(a) for a in feeds.values()]
     want, got = (vm_of(m)["main"](*args).numpy() for m in (mod, again))
     np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("exec_mode", ["bytecode", "compiled"])
+def test_a_local_function_sees_the_variables_around_it(exec_mode):
+    @I.ir_module
+    class Outer:
+        @R.function
+        def main(
+            x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")
+        ) -> R.Tensor((4,), "float32"):
+            @R.function
+            def inner(a: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+                b: R.Tensor((4,), "float32") = R.add(a, y)
+                return b
+
+            z: R.Tensor((4,), "float32") = inner(x)
+            return z
+
+    vm = relax.VirtualMachine(tvm.compile(Outer, "llvm", exec_mode=exec_mode), tvm.cpu())
+    x, y = (np.arange(4, dtype="float32") + k for k in (0, 5))
+    got = vm["main"](tvm.runtime.tensor(x), tvm.runtime.tensor(y)).numpy()
+    np.testing.assert_array_equal(got, x + y)

@@ -21,6 +21,7 @@ void Append(Array<Pass>* list, const Array<Pass>& more) {
 Array<Pass> Simplification() {
   return {
       transform::Normalize(),
+      transform::LambdaLift(),
       transform::DecomposeOpsForInference(),
       transform::CanonicalizeBindings(),
       transform::FoldConstant(),
@@ -60,7 +61,7 @@ Array<Pass> DefaultPipeline(const Target& target) {
 
 /// Every operator a kernel of its own: the oracle of the default pipeline.
 Array<Pass> PlainPipeline(const Target&) {
-  Array<Pass> list{transform::Normalize(), transform::LegalizeOps()};
+  Array<Pass> list{transform::Normalize(), transform::LambdaLift(), transform::LegalizeOps()};
   Append(&list, Lowering());
   return list;
 }

@@ -13,6 +13,8 @@ namespace relax {
 
 /// The operator's normal-form hook, or nullptr.
 const ffi::Function* FNormalizeOf(const Call& call);
+/// The operator's further checks of a well-formed call, `fn(ctx, call)`, which throws; or nullptr.
+const ffi::Function* FValidateOf(const Call& call);
 /// Whether calls of the operator have no effect; false when nothing is registered.
 bool IsPureOp(const Op& op);
 

@@ -19,6 +19,9 @@ namespace {
 /// Dimensions as int64: literals are converted, anything else must already be int64.
 Array<PrimExpr> AsInt64Dims(const Array<PrimExpr>& values, const char* what) {
   bool all_ok = true;
+  for (const PrimExpr& v : values) {
+    TVM_FFI_CHECK(v.defined(), TypeError) << "a dimension in " << what << " must not be None";
+  }
   for (const PrimExpr& v : values) all_ok = all_ok && v.dtype() == DataType::Int(64);
   if (all_ok) return values;
   Array<PrimExpr> result;

@@ -277,15 +277,30 @@ Call CallWithArgs(const CallNode* call, Array<Expr> args) {
   return Call(call->op, std::move(args), call->attrs, call->ty_args, call->span);
 }
 
-const ffi::Function* FNormalizeOf(const Call& call) {
-  static const OpAttrTable* table = Op::GetAttrTable("FNormalize");
+namespace {
+
+/// Function in an attribute table for the operator of a call; `keep` holds the result.
+const ffi::Function* HookOf(const Call& call, const OpAttrTable* table, ffi::Function* keep) {
   const auto* op = call->op.as<OpNode>();
   if (op == nullptr) return nullptr;
   const ffi::Any* value = table->Find(op->index);
   if (value == nullptr) return nullptr;
+  *keep = value->cast<ffi::Function>();
+  return keep;
+}
+
+}  // namespace
+
+const ffi::Function* FNormalizeOf(const Call& call) {
+  static const OpAttrTable* table = Op::GetAttrTable("FNormalize");
   static thread_local ffi::Function keep;
-  keep = value->cast<ffi::Function>();
-  return &keep;
+  return HookOf(call, table, &keep);
+}
+
+const ffi::Function* FValidateOf(const Call& call) {
+  static const OpAttrTable* table = Op::GetAttrTable("FValidate");
+  static thread_local ffi::Function keep;
+  return HookOf(call, table, &keep);
 }
 
 bool IsPureOp(const Op& op) {

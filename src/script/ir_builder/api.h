@@ -28,8 +28,9 @@ class BuilderApi {
  private:
   template <typename R, typename... Args>
   void Register(const char* name, R (*function)(Args...)) {
-    def_.def(name, [name, function](Args... args) -> R {
-      int index = 0;
+    def_.def(name, [name, function]([[maybe_unused]] Args... args) -> R {
+      [[maybe_unused]] int index = 0;
+      (void)name;
       (Require(name, index++, args), ...);
       return function(std::forward<Args>(args)...);
     });

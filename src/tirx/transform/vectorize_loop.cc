@@ -68,10 +68,20 @@ class VectorizeSkipper final : public StmtMutator {
   }
 };
 
+Target TargetOf(const PrimFunc& func) {
+  auto target = func->GetAttr<Target>(attr::kTarget);
+  return target.has_value() ? target.value() : Target::Current(/*allow_none=*/true);
+}
+
+/// C source has no vectors: its compiler finds them in the loops.
+bool TargetHasVectors(const PrimFunc& func) {
+  Target target = TargetOf(func);
+  return !target.defined() || target->kind->name != "c";
+}
+
 /// Masked accesses pay where the machine has them; elsewhere lanes run one by one.
 bool TargetHasMasks(const PrimFunc& func) {
-  auto target = func->GetAttr<Target>(attr::kTarget);
-  Target current = target.has_value() ? target.value() : Target::Current(/*allow_none=*/true);
+  Target current = TargetOf(func);
   if (!current.defined() || current->kind->name != "llvm") return false;
   CpuFeatures features = CpuFeaturesOf(current);
   return features.avx512f || features.avx2;
@@ -84,7 +94,7 @@ namespace transform {
 Pass VectorizeLoop(bool enable_vectorize) {
   return CreatePrimFuncPass(
       [enable_vectorize](PrimFunc func, const IRModule&, const PassContext& ctx) {
-        if (!enable_vectorize) {
+        if (!enable_vectorize || !TargetHasVectors(func)) {
           Stmt body = VectorizeSkipper()(func->body);
           return WithBody(std::move(func), std::move(body));
         }

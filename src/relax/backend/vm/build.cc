@@ -36,6 +36,11 @@ const FBuildPrimFuncs& GetPrimFuncBuilder() {
 ffi::Module Build(IRModule mod, Target target, BuildOptions options) {
   TVM_FFI_CHECK(target.defined(), ValueError) << "relax.build needs a target";
   const ExecMode exec_mode = ParseExecMode(options.exec_mode);
+  // Kernels without a generator must not quietly become code for the host.
+  const std::string generator = "target.build." + std::string(target->kind->name);
+  TVM_FFI_CHECK(ffi::Function::GetGlobal(generator).has_value(), ValueError)
+      << "this build has no code generator for target kind `" << target->kind->name
+      << "` (no global function `" << generator << "`)";
   TargetScope scope(target);
   const IRModule given = mod;
   if (!options.params.empty()) {

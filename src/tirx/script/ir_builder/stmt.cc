@@ -112,11 +112,11 @@ ForFrame ThreadBinding(PrimExpr start, PrimExpr stop, const ffi::String& thread,
 ForFrame Grid(const ffi::Array<ffi::Any>& extents) {
   ffi::Array<Range> doms;
   for (const ffi::Any& entry : extents) {
+    if (entry == nullptr) TVM_FFI_THROW(TypeError) << "an extent of T.grid must not be None";
     if (auto range = entry.as<Range>()) {
       doms.push_back(*range);
     } else {
       PrimExpr extent = entry.cast<PrimExpr>();
-      if (!extent.defined()) TVM_FFI_THROW(TypeError) << "an extent of T.grid must not be None";
       doms.push_back(Range::FromMinExtent(make_zero(extent.dtype()), extent));
     }
   }

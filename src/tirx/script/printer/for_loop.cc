@@ -31,23 +31,6 @@ bool IsZeroOf(const PrimExpr& value, DataType dtype) {
   return is_zero(value) && value.dtype() == dtype;
 }
 
-const char* LoopFunction(ForKind kind) {
-  switch (kind) {
-    case ForKind::kSerial:
-      return "serial";
-    case ForKind::kParallel:
-      return "parallel";
-    case ForKind::kVectorized:
-      return "vectorized";
-    case ForKind::kUnrolled:
-      return "unroll";
-    case ForKind::kThreadBinding:
-      return "thread_binding";
-  }
-  TVM_FFI_THROW(ValueError) << "cannot print a loop of kind " << static_cast<int>(kind);
-  TVM_FFI_UNREACHABLE();
-}
-
 /// A loop that can be a dimension of `T.grid`.
 bool IsGridLoop(const ForNode* loop) {
   return loop->kind == ForKind::kSerial && !loop->step.has_value() && loop->annotations.empty() &&
@@ -143,7 +126,7 @@ Doc PrintFor(const ForNode* loop, const AccessPath& path, IRDocsifier& d) {
     call = IdDoc("range").Call(range);
   } else {
     if (has_step) kwargs.Add("step", d.AsExpr(*loop->step, path->Attr("step")));
-    call = T(d, LoopFunction(loop->kind)).Call(range, kwargs.keys, kwargs.values);
+    call = T(d, ForKind2String(loop->kind)).Call(range, kwargs.keys, kwargs.values);
   }
   FrameScope frame(d, d.top().token);
   IdDoc var = DefineLoopVar(loop, path, d);

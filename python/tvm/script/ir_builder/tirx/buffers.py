@@ -225,7 +225,7 @@ def _index(index: Any, axis: int, target: tirx.Buffer, count: int) -> Any:
     if isinstance(index, Range):
         index = slice(index.min, index.min + index.extent)
     if not isinstance(index, slice):
-        return as_value(index)
+        return as_expr(index) if isinstance(index, int) else as_value(index)
     if axis + 1 != count:
         raise ValueError("Only the last index of a buffer access may be a slice.")
     start = 0 if index.start is None else as_value(index.start)

@@ -259,6 +259,8 @@ def assert_message(message: Any, kind: str = "RuntimeError") -> tuple[Any, list]
                 f"{len(message)} elements"
             )
         kind, message = message
+        if not isinstance(kind, (str, tirx.StringImm)):
+            raise ValueError(f"the kind of an assertion's error must be text, got {kind!r}")
     parts = list(message) if isinstance(message, (list, tuple)) else [message]
     return _text(kind), [_text(part) for part in parts]
 

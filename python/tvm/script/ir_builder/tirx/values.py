@@ -109,8 +109,15 @@ def as_value(value: Any) -> Any:
 
 
 def as_expr(value: Any) -> Any:
-    """Expression of an operand."""
-    return _as_expr(as_value(value))
+    """Expression of an operand.
+
+    Raises:
+        OverflowError: It is a literal that no integer type without a name holds.
+    """
+    value = as_value(value)
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise OverflowError(f"Literal value {value} does not fit int64; see T.uint64")
+    return _as_expr(value)
 
 
 class DType:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from tvm.error import DiagnosticError
 
@@ -15,6 +16,40 @@ __all__ = ["Diagnostics", "DiagnosticError"]
 # A message about a long function body shows only so many of its lines.
 _MAX_LINES = 60
 _MAX_COLUMNS = 2000
+
+
+class ErrorsAt:
+    """Scope whose errors show a node; those that show a place already pass.
+
+    A class and not a generator, which could not tell a StopIteration of the program from its own.
+
+    Args:
+        make: ``fn(node, error)`` gives the error to raise.
+        node: The node.
+        passing: Kinds of errors that pass as well.
+    """
+
+    __slots__ = ("make", "node", "passing")
+
+    def __init__(
+        self,
+        make: Callable[[ast.AST, Exception], Exception],
+        node: ast.AST,
+        passing: tuple[type[Exception], ...] = (),
+    ) -> None:
+        self.make = make
+        self.node = node
+        self.passing = passing
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind, err, trace) -> None:
+        if not isinstance(err, Exception) or isinstance(err, (DiagnosticError, *self.passing)):
+            return
+        shown = self.make(self.node, err)
+        if shown is not err:
+            raise shown from err
 
 
 class Diagnostics:

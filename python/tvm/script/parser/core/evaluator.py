@@ -12,10 +12,10 @@ import ast
 import operator
 from typing import TYPE_CHECKING, Any
 
-from tvm.error import DiagnosticError
 from tvm.ir.expr import EqualOp, Expr, IntImm, _prim_api, is_prim_expr
 
 from . import dispatch
+from .diagnostics import ErrorsAt
 from .scope import UndefinedVariable
 
 if TYPE_CHECKING:
@@ -85,12 +85,12 @@ class Evaluator:
             raise self.parser.diagnostics.error(
                 node, f"Expression of kind {type(node).__name__} is not supported"
             )
-        try:
+        with self._errors_at(node):
             return method(node)
-        except (DiagnosticError, UndefinedVariable, RecursionError):
-            raise
-        except Exception as err:
-            raise self.parser.error_at(node, err) from err
+
+    def _errors_at(self, node: ast.expr) -> ErrorsAt:
+        """Undefined names are reported at the statement; other errors at the expression."""
+        return ErrorsAt(self.parser.error_at, node, (UndefinedVariable, RecursionError))
 
     # --- leaves -------------------------------------------------------------------------------
 
@@ -176,19 +176,14 @@ class Evaluator:
         value = self.eval(spine[-1].left)
         for step in reversed(spine):
             right = self.eval(step.right)
-            try:
+            with self._errors_at(step):
                 value = self.parser.annotate(self._binary(step.op, value, right), step)
-            except (DiagnosticError, UndefinedVariable, RecursionError):
-                raise
-            except Exception as err:
-                raise self.parser.error_at(step, err) from err
         return value
 
     def _binary(self, op: ast.operator, left: Any, right: Any) -> Any:
-        for index, operand in enumerate((left, right)):
-            method = dispatch.get_op(operand, op, index)
-            if method is not None:
-                return method(left, right)
+        method = self._registered(op, left, right)
+        if method is not None:
+            return method(left, right)
         if (
             isinstance(op, (ast.Pow, ast.LShift))
             and isinstance(left, int)
@@ -232,11 +227,16 @@ class Evaluator:
             value = self.parser.annotate(self._logical(node.op, value, other), node)
         return _plain(value)
 
+    @staticmethod
+    def _registered(op: ast.AST, left: Any, right: Any) -> Any:
+        """What a dialect registered for an operator, by its first operand or else its second."""
+        method = dispatch.get_op(left, op, 0)
+        return dispatch.get_op(right, op, 1) if method is None else method
+
     def _logical(self, op: ast.boolop, left: Any, right: Any) -> Any:
-        for index, operand in enumerate((left, right)):
-            method = dispatch.get_op(operand, op, index)
-            if method is not None:
-                return method(left, right)
+        method = self._registered(op, left, right)
+        if method is not None:
+            return method(left, right)
         from tvm import tirx
 
         if not isinstance(right, Expr):
@@ -264,10 +264,9 @@ class Evaluator:
         return result
 
     def _compare(self, op: ast.cmpop, left: Any, right: Any) -> Any:
-        for index, operand in enumerate((left, right)):
-            method = dispatch.get_op(operand, op, index)
-            if method is not None:
-                return method(left, right)
+        method = self._registered(op, left, right)
+        if method is not None:
+            return method(left, right)
         left, right = _plain(left), _plain(right)
         name = _COMPARE_NODES.get(type(op))
         if name is not None and isinstance(left, (int, float)) and is_prim_expr(right):
@@ -338,6 +337,8 @@ class Evaluator:
                 results.append(produce())
                 return
             generator = generators[depth]
+            if generator.is_async:
+                raise SyntaxError("asynchronous comprehensions are not supported")
             for item in self.eval(generator.iter):
                 self.parser.bind_target(generator.target, item, self.parser.var_table.add)
                 if all(self._is_true(test) for test in generator.ifs):

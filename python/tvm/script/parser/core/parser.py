@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import threading
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from tvm.script.ir_builder import _ffi_api
 from tvm.script.ir_builder.base import IRBuilder, meta_var
 
 from . import dispatch
-from .diagnostics import Diagnostics
+from .diagnostics import Diagnostics, ErrorsAt
 from .evaluator import Evaluator
 from .scope import UndefinedVariable, VarTable
 from .source import Source
@@ -53,6 +54,8 @@ class Parser:
         self.inline_depths: list[int] = []
         self.type_vars: dict[str, Var] | None = None
         self._call_sites: list[Span] = []
+        # Where the statements became too deep to visit: source and node.
+        self._too_deep: tuple[Diagnostics, ast.AST] | None = None
 
     # --- entry --------------------------------------------------------------------------------
 
@@ -68,9 +71,8 @@ class Parser:
                 try:
                     self.visit_body(tree.body)
                 except RecursionError as err:
-                    raise self.diagnostics.error(
-                        ast.Module([], []), "the program is nested too deeply"
-                    ) from err
+                    where, node = self._too_deep or (self.diagnostics, ast.Module([], []))
+                    raise where.error(node, "the program is nested too deeply") from err
 
     @contextmanager
     def as_current(self):
@@ -195,6 +197,17 @@ class Parser:
         elif not message:
             message = type(err).__name__
         return self.diagnostics.error(node, message)
+
+    def errors_at(self, node: ast.AST) -> ErrorsAt:
+        """Let errors that show no place yet show a node."""
+        return ErrorsAt(self._statement_error, node)
+
+    def _statement_error(self, node: ast.AST, err: Exception) -> Exception:
+        if not isinstance(err, RecursionError):
+            return self.error_at(node, err)
+        if self._too_deep is None:
+            self._too_deep = self.diagnostics, node
+        return err
 
     def span_of(self, node: ast.AST) -> Span:
         """Place of a node; inside inlined functions together with the places of the calls."""
@@ -327,13 +340,8 @@ class Parser:
             method = dispatch.get("default", name) or _COMMON.get(name)
         if method is None:
             raise self.diagnostics.error(node, f"Visitor of AST node is not implemented: {name}")
-        try:
-            with IRBuilder.current().with_source_span(self.span_of(node)):
-                return method(self, node)
-        except (DiagnosticError, RecursionError):
-            raise
-        except Exception as err:
-            raise self.error_at(node, err) from err
+        with self.errors_at(node), IRBuilder.current().with_source_span(self.span_of(node)):
+            return method(self, node)
 
     def visit_tvm_annotation(self, node: ast.expr) -> Any:
         """Evaluate an annotation as the current dialect does."""
@@ -350,18 +358,64 @@ class Parser:
         Returns:
             Its node and what it evaluates to (for a call: what is called); None, None without one.
         """
+        found = None, None
         for item in node.decorator_list:
-            value = self.eval_expr(item.func if isinstance(item, ast.Call) else item)
-            if hasattr(value, "dispatch_token"):
-                return item, value
-        return None, None
+            with self.errors_at(item):
+                value = self.eval_expr(item.func if isinstance(item, ast.Call) else item)
+            if not hasattr(value, "dispatch_token"):
+                continue
+            if found[0] is not None:
+                self.report_error(item, "a definition has one decorator that makes it IR")
+            found = item, value
+        return found
 
     def decorator_options(self, node: ast.FunctionDef | ast.ClassDef) -> dict[str, Any]:
-        """Keyword arguments of the decorator that makes a definition IR."""
-        item, _ = self.decorator_of(node)
+        """Keyword arguments of the decorator that makes a definition IR.
+
+        Raises:
+            DiagnosticError: The decorator has no such option.
+        """
+        item, function = self.decorator_of(node)
         if not isinstance(item, ast.Call):
             return {}
-        return {key.arg: self.eval_expr(key.value) for key in item.keywords if key.arg is not None}
+        with self.errors_at(item):
+            args = [self.eval_expr(arg) for arg in item.args]
+            options = {}
+            for key in item.keywords:
+                value = self.eval_expr(key.value)
+                options.update(value if key.arg is None else {key.arg: value})
+            accepted = inspect.signature(function).parameters
+            known = [name for name, p in accepted.items() if p.kind is p.KEYWORD_ONLY]
+            unknown = sorted(set(options) - set(known))
+            if args or unknown:
+                what = f"an option {', '.join(unknown)}" if unknown else "positional arguments"
+                raise TypeError(
+                    f"{function.__name__}() takes no {what.removeprefix('an ')}; its options are "
+                    f"{', '.join(known)}"
+                )
+        return options
+
+    def annotation_of(self, node: ast.expr) -> Any:
+        """Value of an annotation, which may be text (PEP 563)."""
+        value = self.eval_expr(node)
+        if not isinstance(value, str):
+            return value
+        with self.errors_at(node):
+            try:
+                tree = ast.parse(value, mode="eval").body
+            except SyntaxError as err:
+                raise ValueError(f"the annotation {value!r} is no expression: {err.msg}") from err
+            for item in ast.walk(tree):
+                ast.copy_location(item, node)
+            return self.eval_expr(tree)
+
+    def check_params(self, args: list[ast.arg]) -> None:
+        """Refuse two parameters of one name, as Python's compiler does."""
+        names = set()
+        for item in args:
+            if item.arg in names:
+                self.report_error(item, f"Variable {item.arg} already defined in current scope")
+            names.add(item.arg)
 
     def token_of(self, node: ast.FunctionDef | ast.ClassDef) -> str:
         """Dialect of a definition.
@@ -381,14 +435,12 @@ class Parser:
         method = dispatch.get(token, "tvm_declare_function")
         if method is None:
             return None
-        with self.with_dispatch_token(token):
-            try:
-                with IRBuilder.current().with_source_span(self.span_of(node)):
-                    return method(self, node)
-            except (DiagnosticError, RecursionError):
-                raise
-            except Exception as err:
-                raise self.error_at(node, err) from err
+        with (
+            self.with_dispatch_token(token),
+            self.errors_at(node),
+            IRBuilder.current().with_source_span(self.span_of(node)),
+        ):
+            return method(self, node)
 
     visit_tvm_declare_function = declare_function
 

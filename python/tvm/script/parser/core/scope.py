@@ -107,6 +107,16 @@ def capture(program: Any, frame: types.FrameType | None) -> dict[str, Any]:
     return names
 
 
+def require_function(func: Any) -> None:
+    """Refuse to decorate what is no Python function.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if not inspect.isfunction(func):
+        raise TypeError(f"Expect a function, but got: {func}")
+
+
 def _functions_of(program: Any) -> list[types.FunctionType]:
     if inspect.isfunction(program):
         return [program]

@@ -58,6 +58,12 @@ class Source:
         indented = self.start_column > 0
         text = f"if True:\n{self.source}" if indented else self.source
         shift = self.start_line - (2 if indented else 1)
+        if "\0" in text:  # Python's parser does not tell where
+            before = text[: text.index("\0")]
+            err = SyntaxError("source code string cannot contain null bytes")
+            err.lineno = before.count("\n") + 1
+            err.offset = len(before) - before.rfind("\n")
+            raise self._syntax_error(err, shift)
         try:
             tree = ast.parse(text, filename=self.source_name)
         except SyntaxError as err:
@@ -67,8 +73,6 @@ class Source:
                 f"error: the program is nested too deeply\n --> {self.source_name}:"
                 f"{self.start_line}:1"
             ) from err
-        except ValueError as err:  # null bytes
-            raise DiagnosticError(f"error: {err}\n --> {self.source_name}:1:1") from err
         if shift:
             ast.increment_lineno(tree, shift)
         if indented:
@@ -95,7 +99,8 @@ class Source:
         """First line and column, last line and column after the end; all counted from 1."""
         line = getattr(node, "lineno", None)
         if line is None:
-            return self.start_line, self.start_column + 1, self.start_line, self.start_column + 1
+            end = len(self.lines[0]) if self.lines else self.start_column
+            return self.start_line, self.start_column + 1, self.start_line, end + 1
         end_line = getattr(node, "end_lineno", None) or line
         column = self._column(line, node.col_offset)
         end_offset = getattr(node, "end_col_offset", None)

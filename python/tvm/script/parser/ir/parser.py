@@ -28,6 +28,9 @@ def find_class_stmts(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.Fun
 
 @dispatch.register("ir", "ClassDef")
 def _visit_class_def(self: Parser, node: ast.ClassDef) -> None:
+    self.decorator_options(node)  # refuses unknown ones
+    if self.dispatch_tokens[-1] != "default":
+        self.report_error(node, "a module can be defined at the outermost level only")
     others, functions = find_class_stmts(node.body)
     with self.var_table.with_frame(), _builder.ir_module(), self.with_dispatch_token("ir"):
         module = ModuleWithGlobalVars()

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from tvm.script.parser.core.entry import parse
-from tvm.script.parser.core.scope import capture, is_in_module_class
+from tvm.script.parser.core.scope import capture, is_in_module_class, require_function
 from tvm.script.parser.core.source import Source
 
 
@@ -35,8 +35,7 @@ def function(
         return f if f is not None else _leave_alone
 
     def decorate(func, frame=None):
-        if not inspect.isfunction(func):
-            raise TypeError(f"Expect a function, but got: {func}")
+        require_function(func)
         names = capture(func, frame or sys._getframe(1))
         return parse(func, names, check_well_formed=check_well_formed)
 
@@ -88,6 +87,7 @@ def macro(*args, hygienic: bool = True):
     where = sys._getframe(1)
 
     def decorate(func, frame=None):
+        require_function(func)
         return RelaxMacro(func, capture(func, frame or sys._getframe(1)), hygienic)
 
     if len(args) == 1 and inspect.isfunction(args[0]):

@@ -39,11 +39,7 @@ class FunctionState:
 
 
 def _options(self: Parser, node: ast.FunctionDef) -> dict[str, Any]:
-    given = self.decorator_options(node)
-    unknown = sorted(set(given) - set(_OPTIONS))
-    if unknown:
-        self.report_error(node, f"R.function has no option {', '.join(unknown)}")
-    return {**_OPTIONS, **given}
+    return {**_OPTIONS, **self.decorator_options(node)}
 
 
 @contextmanager
@@ -77,28 +73,15 @@ def _arguments(self: Parser, node: ast.FunctionDef) -> list[ast.arg]:
     return args
 
 
-def _annotation(self: Parser, node: ast.expr) -> Any:
-    """Value of an annotation: a type, or what becomes one when the symbols are known."""
-    value = self.eval_expr(node)
-    if isinstance(value, str):
-        # Annotations of a function under `from __future__ import annotations` may be text.
-        return self.eval_expr(_place(ast.parse(value, mode="eval").body, node))
-    return value
-
-
-def _place(tree: ast.expr, node: ast.expr) -> ast.expr:
-    for item in ast.walk(tree):
-        ast.copy_location(item, node)
-    return tree
-
-
 def _type_of(self: Parser, node: ast.expr, value: Any, scope: SymbolScope) -> Type:
-    try:
+    with self.errors_at(node):
         return as_type(value, scope)
-    except RecursionError:
-        raise
-    except Exception as err:
-        raise self.error_at(node, err) from err
+
+
+def _return_type(value: Any, scope: SymbolScope) -> Type:
+    """Type of the result; text in it names symbols that a parameter defines."""
+    with scope.closed():
+        return as_type(value, scope)
 
 
 def _signature(self: Parser, node: ast.FunctionDef, state: FunctionState):
@@ -107,18 +90,18 @@ def _signature(self: Parser, node: ast.FunctionDef, state: FunctionState):
     A parameter may use symbols that a later one defines, so that the symbols come first.
     """
     args = _arguments(self, node)
+    self.check_params(args)
     params: dict[str, relax.Var] = {}
     waiting = []
 
     def define(item: ast.arg, value: Any) -> None:
         ty = _type_of(self, item.annotation, value, state.scope)
-        if item.arg in params:
-            self.report_error(item, f"Variable {item.arg} already defined in current scope")
         params[item.arg] = self.annotate(relax.Var(item.arg, ty), item)
         self.var_table.add(item.arg, params[item.arg])
 
     for item in args:
-        value = _annotation(self, item.annotation)
+        with self.errors_at(item.annotation):
+            value = self.annotation_of(item.annotation)
         if isinstance(value, Type) or not annotation_needs_symbols(value):
             define(item, value)
         else:
@@ -133,7 +116,8 @@ def _signature(self: Parser, node: ast.FunctionDef, state: FunctionState):
         define(item, value)
     ret = None
     if node.returns is not None:
-        ret = _type_of(self, node.returns, _annotation(self, node.returns), state.scope)
+        with self.errors_at(node.returns):
+            ret = _return_type(self.annotation_of(node.returns), state.scope)
     return [params[item.arg] for item in args], ret
 
 

@@ -144,10 +144,8 @@ def _visit_ann_assign(self: Parser, node: ast.AnnAssign) -> None:
 
 @dispatch.register("relax", "tvm_annotation")
 def _visit_annotation(self: Parser, node: ast.expr) -> Type:
-    value = self.eval_expr(node)
-    if isinstance(value, str):
-        value = self.eval_expr(ast.parse(value, mode="eval").body)
-    return as_type(value, current_state(self).scope)
+    with self.errors_at(node):
+        return as_type(self.annotation_of(node), current_state(self).scope)
 
 
 # --- other statements -----------------------------------------------------------------------------

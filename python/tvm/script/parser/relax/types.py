@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import threading
+from contextlib import contextmanager
 from typing import TypeVar
 
 from tvm import relax
@@ -35,6 +36,7 @@ class SymbolScope:
 
     def __init__(self, lookup=None) -> None:
         self.symbols: dict[str, IRVar] = {}
+        self._is_closed = False
         # Names of the function; a new symbol becomes one of them.
         self.names: dict | None = None
         self._lookup = lookup
@@ -45,6 +47,15 @@ class SymbolScope:
 
     def __exit__(self, kind, value, trace) -> None:
         _SCOPES.stack.pop()
+
+    @contextmanager
+    def closed(self):
+        """Text of a dimension makes no new symbols for a while."""
+        saved, self._is_closed = self._is_closed, True
+        try:
+            yield
+        finally:
+            self._is_closed = saved
 
     def symbol(self, name: str) -> IRVar:
         """The symbol of that name, made if there is none."""
@@ -77,6 +88,8 @@ class SymbolScope:
             try:
                 value = self.known(text)
             except NameError:
+                if self._is_closed:
+                    raise
                 return self.symbol(text)
             if isinstance(value, TypeVar):
                 return self.symbol(value.__name__)

@@ -101,6 +101,9 @@ def _assign_scalar(self: Parser, name: str, value: Any) -> Any:
     if stored is not None:
         T.buffer_store(stored, value, [0])
         return old
+    if isinstance(self.var_table.frames[-1].get(name), (Var, tirx.IterVar)):
+        # A parameter, loop variable or buffer never changes; a block inside may reuse its name.
+        raise ValueError(f"Variable {name} already defined in current scope")
     value = as_expr(value)
     return declare_scalar(name, PrimType(value.dtype), value)
 

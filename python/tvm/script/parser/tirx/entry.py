@@ -13,7 +13,7 @@ from tvm.script.ir_builder import tirx as _builder
 from tvm.script.ir_builder.base import IRBuilder
 from tvm.script.parser.core.entry import parse
 from tvm.script.parser.core.parser import Parser
-from tvm.script.parser.core.scope import capture, is_in_module_class
+from tvm.script.parser.core.scope import capture, is_in_module_class, require_function
 
 from .inline import InlineFunction, inline_of_function
 
@@ -41,8 +41,7 @@ def prim_func(
     outer = sys._getframe(1)
 
     def decorate(func: Callable, frame=None) -> Any:
-        if not inspect.isfunction(func):
-            raise TypeError(f"Expect a function, but got: {func}")
+        require_function(func)
         frame = frame or sys._getframe(1)
         if is_in_module_class(frame):
             return func
@@ -62,8 +61,7 @@ def inline(func: Callable) -> InlineFunction:
     Names in it are looked up where it is defined, at the time of the call. A ``return`` gives the
     call a value.
     """
-    if not inspect.isfunction(func):
-        raise TypeError(f"Expect a function, but got: {func}")
+    require_function(func)
     return inline_of_function(func)
 
 
@@ -76,8 +74,7 @@ def macro(*args: Any, hygienic: bool = True) -> Any:
     """
 
     def decorate(func: Callable) -> InlineFunction:
-        if not inspect.isfunction(func):
-            raise TypeError(f"Expect a function, but got: {func}")
+        require_function(func)
         return inline_of_function(func, hygienic)
 
     if args:

@@ -161,14 +161,17 @@ def _visit_signature(self: Parser, node: ast.FunctionDef) -> None:
     for extra in (arguments.vararg, arguments.kwarg, *arguments.posonlyargs):
         if extra is not None:
             self.report_error(extra, "only plain parameters are supported")
-    for item in [*arguments.args, *arguments.kwonlyargs]:
+    args = [*arguments.args, *arguments.kwonlyargs]
+    self.check_params(args)
+    for item in args:
         if item.annotation is None:
             self.report_error(item, "Type annotation required for function parameters.")
         _add_param(self, item)
     if node.returns is not None:
-        result = self.visit_tvm_annotation(node.returns)
-        if result is not None:
-            T.func_ret(result)
+        with self.errors_at(node.returns):
+            result = self.visit_tvm_annotation(node.returns)
+            if result is not None:
+                T.func_ret(result)
 
 
 def _add_param(self: Parser, item: ast.arg) -> None:
@@ -177,10 +180,8 @@ def _add_param(self: Parser, item: ast.arg) -> None:
     if name in absent:
         self.var_table.add(name, None)
         return
-    try:
+    with self.errors_at(item.annotation):
         annotation = self.visit_tvm_annotation(item.annotation)
-    except UndefinedVariable as err:
-        self.report_error(item.annotation, err)
     if annotation is constexpr:
         _require_constant(self, item)
         return
@@ -189,10 +190,8 @@ def _add_param(self: Parser, item: ast.arg) -> None:
             self.report_error(item, "T.Optional parameter annotations are only supported by @T.jit")
         annotation = annotation.annotation
     shape_var = self.type_vars.get(name)
-    try:
+    with self.errors_at(item.annotation):
         param = T.arg(name, annotation if shape_var is None else shape_var)
-    except TypeError as err:
-        self.report_error(item.annotation, err)
     self.var_table.add(name, param)
 
 

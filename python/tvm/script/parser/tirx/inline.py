@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tvm.script.ir_builder.base import IRBuilder
+from tvm.script.parser.core.diagnostics import Diagnostics
 from tvm.script.parser.core.parser import Parser
 from tvm.script.parser.core.source import Source
 
@@ -100,7 +101,7 @@ def _call_site() -> Any:
 def inline_of_function(func: Callable, hygienic: bool = True) -> InlineFunction:
     """Make an inline function of a Python function."""
     source = Source(func)
-    node = _only_function(source)
+    node = only_function(source)
     cells = dict(zip(func.__code__.co_freevars, func.__closure__ or ()))
 
     def frames() -> list[dict[str, Any]]:
@@ -122,11 +123,18 @@ def base_names() -> dict[str, Any]:
     return {"range": script_range}
 
 
-def _only_function(source: Source) -> ast.FunctionDef:
-    for stmt in source.as_ast().body:
+def only_function(source: Source) -> ast.FunctionDef:
+    """The function that a source defines.
+
+    Raises:
+        DiagnosticError: It defines none, e.g. that of a lambda.
+    """
+    tree = source.as_ast()
+    for stmt in tree.body:
         if isinstance(stmt, ast.FunctionDef):
             return stmt
-    raise ValueError(f"{source.source_name}:{source.start_line}: there is no function")
+    place = tree.body[0] if tree.body else ast.Module([], [])
+    raise Diagnostics(source).error(place, "expected the definition of a function (`def`)")
 
 
 def inline_of_node(parser: Parser, node: ast.FunctionDef, hygienic: bool = True) -> InlineFunction:

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from tvm.script.parser.core.entry import parse
-from tvm.script.parser.core.scope import capture
+from tvm.script.parser.core.scope import capture, require_function
 from tvm.script.parser.core.source import Source
+
+from .inline import only_function
 
 
 class _Constexpr:
@@ -72,7 +74,7 @@ class JITKernel:
 
     def _inspect(self, source: Source) -> None:
         """Find the parameters that can be fixed."""
-        function = next(s for s in source.as_ast().body if isinstance(s, ast.FunctionDef))
+        function = only_function(source)
         for item in [*function.args.args, *function.args.kwonlyargs]:
             base = item.annotation
             if isinstance(base, ast.Constant) and isinstance(base.value, str):
@@ -178,8 +180,7 @@ def jit(
     options = {"check_well_formed": check_well_formed, "s_tir": s_tir}
 
     def decorate(func: Callable, frame=None) -> JITKernel:
-        if not inspect.isfunction(func):
-            raise TypeError(f"Expect a function, but got: {func}")
+        require_function(func)
         return JITKernel(func, capture(func, frame or sys._getframe(1)), options)
 
     if func is not None:

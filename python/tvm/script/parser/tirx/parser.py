@@ -70,12 +70,14 @@ def _call(
     self: Parser, node: ast.Call, function: Callable, args: list, kwargs: dict[str, Any]
 ) -> Any:
     """Calls of module functions are calls of TIRx, whatever they are given."""
-    del node
+    if isinstance(function, (Expr, ScalarVar)) and not isinstance(function, GlobalVar):
+        if is_prim_expr(as_value(function)):
+            raise TypeError("A primitive-valued expression cannot be called")
     if not isinstance(function, GlobalVar):
         return function(*args, **kwargs)
     if kwargs:
         raise TypeError("functions of a module take no keyword arguments")
-    del self
+    del self, node
     function = _declared(function)
     ret = function.ty.ret_type if isinstance(function.ty, FuncType) else PrimType("void")
     values = [arg if tirx.is_buffer(arg) else as_expr(arg) for arg in args]
@@ -372,6 +374,4 @@ def _visit_continue(self: Parser, node: ast.Continue) -> None:
 @dispatch.register("tirx", "tvm_annotation")
 def _annotation(self: Parser, node: ast.expr) -> Any:
     """Annotations may be text (PEP 563)."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        node = ast.copy_location(ast.parse(node.value, mode="eval").body, node)
-    return self.eval_expr(node)
+    return self.annotation_of(node)
