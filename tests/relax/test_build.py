@@ -32,7 +32,9 @@ def _rand(*shape, seed=0):
     return np.random.default_rng(seed).standard_normal(shape).astype("float32")
 
 
-@pytest.mark.parametrize("pipeline,target", [("plain", "llvm"), ("default", "llvm"), ("default", "c")])
+@pytest.mark.parametrize(
+    "pipeline,target", [("plain", "llvm"), ("default", "llvm"), ("default", "c")]
+)
 def test_mlp(pipeline, target):
     x, w1, b1, w2 = _rand(4, 8), _rand(8, 16, seed=1), _rand(16, seed=2), _rand(16, 5, seed=3)
 
@@ -48,7 +50,9 @@ def test_mlp(pipeline, target):
     np.testing.assert_allclose(out, e / e.sum(-1, keepdims=True), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("pipeline,target", [("plain", "llvm"), ("default", "llvm"), ("default", "c")])
+@pytest.mark.parametrize(
+    "pipeline,target", [("plain", "llvm"), ("default", "llvm"), ("default", "c")]
+)
 def test_conv_bn_relu_pool(pipeline, target):
     x, w = _rand(1, 3, 16, 16), _rand(8, 3, 3, 3, seed=1)
     gamma, beta, mean = _rand(8, seed=2), _rand(8, seed=3), _rand(8, seed=4)

@@ -240,9 +240,9 @@ def test_a_local_function_sees_the_variables_around_it(exec_mode):
     @I.ir_module
     class Outer:
         @R.function
-        def main(
-            x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")
-        ) -> R.Tensor((4,), "float32"):
+        def main(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")) -> R.Tensor(
+            (4,), "float32"
+        ):
             @R.function
             def inner(a: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
                 b: R.Tensor((4,), "float32") = R.add(a, y)

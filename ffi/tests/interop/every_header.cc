@@ -123,9 +123,8 @@ void Structure(const Any& value) {
   StructuralVisit(value, [](const Pair& pair, StructuralVisitorObj* visitor) {
     return visitor->DefaultVisitExpected(pair);
   });
-  static_cast<void>(StructuralMap(value, [](const Pair& pair) -> UnchangedOr<Any> {
-    return Any(Pair(pair->a, "new"));
-  }));
+  static_cast<void>(StructuralMap(
+      value, [](const Pair& pair) -> UnchangedOr<Any> { return Any(Pair(pair->a, "new")); }));
   static_cast<void>(StructuralMutate(value, [](const Pair& pair, StructuralMutatorObj* mutator) {
     return mutator->Mutate(pair->b).ValueOrUnchanged(pair);
   }));

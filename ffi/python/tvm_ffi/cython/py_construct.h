@@ -23,11 +23,11 @@ enum class ConstructKind {
 struct ConstructPlan {
   PyTypeObject* type;
   ConstructKind kind;
-  newfunc make;       ///< tp_new at registration
-  PyObject* init;     ///< __init__ of the class body
-  PyObject* function; ///< Function that makes the object
-  PyObject* after;    ///< called with the new object, or NULL
-  void* kwargs;       ///< sentinel between positional and keyword arguments, or NULL
+  newfunc make;        ///< tp_new at registration
+  PyObject* init;      ///< __init__ of the class body
+  PyObject* function;  ///< Function that makes the object
+  PyObject* after;     ///< called with the new object, or NULL
+  void* kwargs;        ///< sentinel between positional and keyword arguments, or NULL
 };
 
 /// Open addressing by class; written under the interpreter lock.

@@ -116,7 +116,8 @@ inline void PlainDealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyTypeObject* owner = type;  // the generic dealloc of a subclass ends up here too
   while (owner->tp_dealloc != PlainDealloc) owner = owner->tp_base;
-  if (type->tp_finalize != nullptr && owner == type && PyObject_CallFinalizerFromDealloc(self) < 0) {
+  if (type->tp_finalize != nullptr && owner == type &&
+      PyObject_CallFinalizerFromDealloc(self) < 0) {
     return;
   }
   void* handle = reinterpret_cast<CObjectLayout*>(self)->handle;
