@@ -85,8 +85,8 @@ class MapCursor {
 
 /// Value of a packed key: 1 and `*out`, 0 if missing, or the status of a failed comparison.
 inline int FindPacked(void* handle, const TVMFFIAny* key, const TVMFFIAny** out) {
-  const auto* table = static_cast<const tvm::ffi::MapBaseObj*>(
-      reinterpret_cast<const tvm::ffi::Object*>(handle));
+  const auto* table =
+      static_cast<const tvm::ffi::MapBaseObj*>(reinterpret_cast<const tvm::ffi::Object*>(handle));
   TVM_FFI_SAFE_CALL_BEGIN();
   const auto position = table->find(*reinterpret_cast<const tvm::ffi::Any*>(key));
   if (position == table->end()) return 0;
