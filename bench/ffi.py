@@ -2,12 +2,14 @@
 # SPDX-FileCopyrightText: The OpenTVM authors
 """Cost of crossing from Python to C++ and back, beside the released binding and its peers.
 
-    ./dev bench ffi --released VENV [--ours NAME=PYTHON] [--rows WORD] [--check]
+    ./dev bench ffi --released VENV [--ours PYTHON] [--rows WORD] [--check]
 
 VENV holds the released apache-tvm-ffi with numpy, nanobind and cython
 (ffi/tests/interop/make_release_venv.sh makes one). Ours is the tree's own build unless --ours names
 another interpreter. Each subject is a process of its own; rows are measured in turns, so that noise
-hits all alike. Writes out/bench/ffi.json. --check exits 1 if a row misses its goal.
+hits all alike. Calls are measured with the interpreter lock kept, as the peers do, and released,
+which is the default of both tvm_ffi packages. Writes out/bench/ffi.json. --check exits 1 if a row
+misses its goal.
 """
 
 import argparse

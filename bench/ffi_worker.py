@@ -14,6 +14,7 @@ import common
 import numpy as np
 
 TEXT = "a string of some size"
+RELEASED = ", lock released"
 CATCH = "try:\n    fail()\nexcept Exception:\n    pass"
 
 
@@ -32,6 +33,10 @@ def extension(module, folder):
         "string there and back": "echo_text(text)",
         "raise and catch an error": CATCH,
     }
+    for row in list(rows):
+        function, paren, rest = rows[row].partition("(")
+        if hasattr(module, f"{function}_released"):
+            rows[row + RELEASED] = f"{function}_released{paren}{rest}"
     if hasattr(module, "Pair"):
         names["pair"] = module.Pair(1, 2)
         rows["read a field"] = "pair.a"
@@ -74,7 +79,11 @@ def tvm_ffi(folder):
     import tvm_ffi
     from tvm_ffi import testing
 
-    find = tvm_ffi.get_global_func
+    def find(name, release=False):
+        function = tvm_ffi.get_global_func(name)
+        function.release_gil = release
+        return function
+
     own = {f"own_{key}": tvm_ffi.from_dlpack(value) for key, value in matrices().items()}
     plain = {f"k{i}": i for i in range(10)}
     names = {
@@ -85,7 +94,10 @@ def tvm_ffi(folder):
         "typed": find("testing.schema_id_int"),
         "apply": find("testing.apply"),
         "back": tvm_ffi.convert(lambda x: x),
-        "fail": find("testing.test_raise_error"),
+        "nothing_released": find("testing.nop", True),
+        "echo_released": find("testing.echo", True),
+        "apply_released": find("testing.apply", True),
+        "fail": find("testing.test_raise_error", True),
         "text": TEXT,
         "Pair": testing.TestIntPair,
         "pair": testing.TestIntPair(1, 2),
@@ -98,7 +110,7 @@ def tvm_ffi(folder):
         "table": tvm_ffi.Map(plain),
         "from_dlpack": tvm_ffi.from_dlpack,
         "np": np,
-        "find": find,
+        "find": tvm_ffi.get_global_func,
         "equal": tvm_ffi.structural_equal,
     }
     rows = {
@@ -127,6 +139,10 @@ def tvm_ffi(folder):
         "index an array of objects": "objects[0]",
         "structural equality": "equal(pair, pair)",
     }
+    for row in list(rows):
+        function, paren, rest = rows[row].partition("(")
+        if paren and f"{function}_released" in names:
+            rows[row + RELEASED] = f"{function}_released{paren}{rest}"
     return {row: (statement, names) for row, statement in rows.items()}
 
 

@@ -29,12 +29,21 @@ NB_MAKE_OPAQUE(Numbers)
 NB_MAKE_OPAQUE(Table)
 
 NB_MODULE(nanobind_ext, m) {
-  m.def("nothing", [] {});
-  m.def("add", [](int64_t a, int64_t b, int64_t c) { return a + b + c; });
-  m.def("take_text", [](const std::string&) {});
-  m.def("echo_text", [](const std::string& text) { return text; });
-  m.def("take_tensors", [](const Matrix&, const Matrix&, const Matrix&) {});
+  // As plain functions, and with the interpreter lock released as tvm_ffi does by default.
+  auto both = [&m](const char* name, const char* released, auto function) {
+    m.def(name, function);
+    m.def(released, function, nb::call_guard<nb::gil_scoped_release>());
+  };
+  both("nothing", "nothing_released", [] {});
+  both("add", "add_released", [](int64_t a, int64_t b, int64_t c) { return a + b + c; });
+  both("take_text", "take_text_released", [](const std::string&) {});
+  both("echo_text", "echo_text_released", [](const std::string& text) { return text; });
+  both("take_tensors", "take_tensors_released", [](const Matrix&, const Matrix&, const Matrix&) {});
   m.def("apply", [](const std::function<int64_t(int64_t)>& f, int64_t value) { return f(value); });
+  m.def("apply_released", [](const std::function<int64_t(int64_t)>& f, int64_t value) {
+    nb::gil_scoped_release released;
+    return f(value);  // std::function of nanobind takes the lock itself
+  });
   m.def("fail", [] { throw std::runtime_error("a message"); });
   nb::class_<Pair>(m, "Pair")
       .def(nb::init<int64_t, int64_t>())

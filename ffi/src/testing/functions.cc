@@ -42,9 +42,15 @@ void RunCheckSignal(int seconds) {
   } while (std::chrono::steady_clock::now() < end);
 }
 
-void RaiseError(String kind, String message) {
-  throw Error(std::string(kind), std::string(message),
-              TVMFFIBacktrace(__FILE__, __LINE__, "tvm::ffi::testing::TestRaiseError", 0));
+/// Apart from its caller, so that nothing there waits to be destroyed when the error flies.
+TVM_FFI_NO_INLINE Error MakeTestError(const String& kind, const String& message,
+                                      const TVMFFIByteArray* backtrace) {
+  return Error(std::string(kind), std::string(message), backtrace);
+}
+
+void RaiseError(const String& kind, const String& message) {
+  throw MakeTestError(kind, message,
+                      TVMFFIBacktrace(__FILE__, __LINE__, "tvm::ffi::testing::TestRaiseError", 0));
 }
 
 void RegisterBasics() {

@@ -151,6 +151,12 @@ inline void SetSafeCallRaised(const Error& error) {
   TVMFFIErrorSetRaised(ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(error));
 }
 
+TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE inline int SetSafeCallRaisedFromError(
+    const Error& error) noexcept {
+  SetSafeCallRaised(error);
+  return -1;
+}
+
 /// Turns the exception in flight into the raised error; for use in a catch-all handler.
 TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE inline int SetSafeCallRaisedFromCurrentException() noexcept {
   try {
@@ -222,15 +228,20 @@ class ErrorBuilder {
                      log_before_throw) {}
 
   [[noreturn]] TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE ~ErrorBuilder() noexcept(false) {
-    Error error(std::move(kind_), stream_.TakeString(), std::move(backtrace_),
-                std::move(cause_chain_), std::move(extra_context_));
-    if (log_before_throw_) PrintError(error);
-    throw error;
+    throw MakeError();
   }
 
   std::ostream& stream() { return stream_; }
 
  protected:
+  /// The error is made in place as the exception, so that unwinding has nothing to clean up here.
+  TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE Error MakeError() {
+    Error error(std::move(kind_), stream_.TakeString(), std::move(backtrace_),
+                std::move(cause_chain_), std::move(extra_context_));
+    if (log_before_throw_) PrintError(error);
+    return error;
+  }
+
   std::string kind_;
   StringStream stream_;
   std::string backtrace_;
@@ -305,6 +316,9 @@ TVM_FFI_CHECK_FUNC(_NE, !=)
   (void)0
 #define TVM_FFI_SAFE_CALL_END()                                         \
   return 0;                                                             \
+  }                                                                     \
+  catch (const ::tvm::ffi::Error& error) {                              \
+    return ::tvm::ffi::detail::SetSafeCallRaisedFromError(error);       \
   }                                                                     \
   catch (...) {                                                         \
     return ::tvm::ffi::detail::SetSafeCallRaisedFromCurrentException(); \

@@ -181,19 +181,13 @@ class Function : public ObjectRef {
   /// Wraps a typed callable; arguments are checked and converted on each call.
   template <typename TCallable>
   static Function FromTyped(TCallable&& callable) {
-    return FromPacked([callable = std::decay_t<TCallable>(std::forward<TCallable>(callable))](
-                          const AnyView* args, int32_t num_args, Any* rv) mutable -> void {
-      CallTyped(nullptr, callable, args, num_args, rv);
-    });
+    return FromPacked(TypedCaller<std::decay_t<TCallable>>{std::forward<TCallable>(callable)});
   }
   /// `name` appears in error messages.
   template <typename TCallable>
   static Function FromTyped(TCallable&& callable, std::string name) {
-    return FromPacked(
-        [callable = std::decay_t<TCallable>(std::forward<TCallable>(callable)),
-         name = std::move(name)](const AnyView* args, int32_t num_args, Any* rv) mutable -> void {
-          CallTyped(&name, callable, args, num_args, rv);
-        });
+    return FromPacked(NamedTypedCaller<std::decay_t<TCallable>>{std::forward<TCallable>(callable),
+                                                                std::move(name)});
   }
 
   static std::optional<Function> GetGlobal(std::string_view name) {
@@ -290,6 +284,22 @@ class Function : public ObjectRef {
     detail::unpack_call<typename FuncInfo::RetType>(std::make_index_sequence<FuncInfo::num_args>{},
                                                     name, callable, args, num_args, rv);
   }
+
+  template <typename TCallable>
+  struct TypedCaller {
+    TCallable callable;
+    TVM_FFI_INLINE void operator()(const AnyView* args, int32_t num_args, Any* rv) {
+      CallTyped(nullptr, callable, args, num_args, rv);
+    }
+  };
+  template <typename TCallable>
+  struct NamedTypedCaller {
+    TCallable callable;
+    std::string name;
+    TVM_FFI_INLINE void operator()(const AnyView* args, int32_t num_args, Any* rv) {
+      CallTyped(&name, callable, args, num_args, rv);
+    }
+  };
 
   template <typename T>
   static Expected<T> ResultAs(Any result) {

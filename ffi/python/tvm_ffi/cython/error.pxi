@@ -119,15 +119,45 @@ cdef list _native_frames(str text):
     return frames
 
 
-cdef object _splice_frames(object traceback, str text):
-    """`traceback` below synthetic frames for `text`."""
-    from types import TracebackType
+# Backtrace text -> ((frame, line), ..), innermost first. The same few places raise again and again,
+# and a frame that never ran can serve many tracebacks.
+cdef dict _FRAMES_OF_TEXT = {}
+cdef Py_ssize_t _MAX_FRAME_TEXTS = 256
+cdef object _TracebackType
 
+
+def _find_traceback_type():
+    try:
+        raise RuntimeError
+    except RuntimeError as error:
+        return type(error.__traceback__)
+
+
+_TracebackType = _find_traceback_type()
+
+
+cdef tuple _frames_of_text(str text):
+    cdef tuple found = _FRAMES_OF_TEXT.get(text)
+    if found is not None:
+        return found
+    frames = []
     for filename, line, function in _native_frames(text)[:_MAX_TRACEBACK_FRAMES]:
         frame = NewNativeFrame(
             (<str>filename).encode("utf-8", "replace"), (<str>function).encode("utf-8", "replace"),
             line, {"__name__": "<native>"})
-        traceback = TracebackType(traceback, frame, 0, line)
+        frames.append((frame, line))
+    found = tuple(frames)
+    if len(_FRAMES_OF_TEXT) >= _MAX_FRAME_TEXTS:
+        _FRAMES_OF_TEXT.clear()
+    if len(text) <= 8192:
+        _FRAMES_OF_TEXT[text] = found
+    return found
+
+
+cdef object _splice_frames(object traceback, str text):
+    """`traceback` below synthetic frames for `text`."""
+    for frame, line in _frames_of_text(text):
+        traceback = _TracebackType(traceback, frame, 0, line)
     return traceback
 
 

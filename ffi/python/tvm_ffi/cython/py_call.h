@@ -50,8 +50,15 @@ struct CallFrame {
     args = static_cast<TVMFFIAny*>(PyMem_Malloc(sizeof(TVMFFIAny) * n));
     owned = static_cast<void**>(PyMem_Malloc(sizeof(void*) * n));
     if (args != nullptr && owned != nullptr) return true;
+    FreeHeap();
+    args = inline_args;
+    owned = inline_owned;
     PyErr_NoMemory();
     return false;
+  }
+  void FreeHeap() {
+    PyMem_Free(args);
+    PyMem_Free(owned);
   }
 
   /// The call took the result over.
@@ -61,20 +68,19 @@ struct CallFrame {
     return out;
   }
 
-  ~CallFrame() {
+  TVM_FFI_PY_HOT ~CallFrame() {
     for (int32_t i = 0; i < size; ++i) {
       if (owned[i] != nullptr) TVMFFIObjectDecRef(owned[i]);
     }
     if (result.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(result.v_obj);
-    if (args != inline_args) PyMem_Free(args);
-    if (owned != inline_owned) PyMem_Free(owned);
+    if (args != inline_args) FreeHeap();
   }
 };
 
 /// Numpy array -> tensor, see py_numpy.h; false if the array needs the general way.
 bool PackNumpy(PyObject* array, TVMFFIAny* out, void** owned);
 
-inline int PackText(PyObject* arg, TVMFFIAny* out, void** owned) {
+TVM_FFI_PY_HOT int PackText(PyObject* arg, TVMFFIAny* out, void** owned) {
   Py_ssize_t size;
   const char* data;
   if (PyUnicode_IS_COMPACT_ASCII(arg)) {
@@ -99,12 +105,37 @@ inline int PackText(PyObject* arg, TVMFFIAny* out, void** owned) {
   return 0;
 }
 
-/// Writes the view of `arg`; exact built-in classes are handled here, the rest by the cached
-/// converters. 0, or -1 with a Python exception set.
-inline int PackArg(PyObject* arg, TVMFFIAny* out, void** owned, CallFrame* frame) {
+/// Value of an exact int that fits one machine digit; false for all others.
+TVM_FFI_PY_HOT bool CompactInt(PyObject* arg, int64_t* out) {
+  auto* value = reinterpret_cast<PyLongObject*>(arg);
+#if PY_VERSION_HEX >= 0x030C0000
+  if (!PyUnstable_Long_IsCompact(value)) return false;
+  *out = PyUnstable_Long_CompactValue(value);
+  return true;
+#else
+  const Py_ssize_t size = Py_SIZE(value);
+  if (size < -1 || size > 1) return false;
+  *out = static_cast<int64_t>(size) * static_cast<int64_t>(value->ob_digit[0]);
+  return true;
+#endif
+}
+
+int PackOther(PyObject* arg, TVMFFIAny* out, void** owned, CallFrame* frame);
+
+/// Writes the view of `arg`. 0, or -1 with a Python exception set.
+TVM_FFI_PY_HOT int PackArg(PyObject* arg, TVMFFIAny* out, void** owned, CallFrame* frame) {
   out->zero_padding = 0;
-  out->v_int64 = 0;
   *owned = nullptr;
+  if (Py_TYPE(arg) == &PyLong_Type && CompactInt(arg, &out->v_int64)) {
+    out->type_index = kTVMFFIInt;
+    return 0;
+  }
+  return PackOther(arg, out, owned, frame);
+}
+
+/// Exact built-in classes and plain wrappers; the rest finds its converter by class.
+inline int PackOther(PyObject* arg, TVMFFIAny* out, void** owned, CallFrame* frame) {
+  out->v_int64 = 0;
   PyTypeObject* type = Py_TYPE(arg);
   if (type == &PyLong_Type) {
     int overflow = 0;
@@ -158,7 +189,7 @@ inline int PackArg(PyObject* arg, TVMFFIAny* out, void** owned, CallFrame* frame
   return hooks().pack_slow(arg, out, owned, frame);
 }
 
-inline int PackArgs(PyObject* const* args, Py_ssize_t n, CallFrame* frame) {
+TVM_FFI_PY_HOT int PackArgs(PyObject* const* args, Py_ssize_t n, CallFrame* frame) {
   if (!frame->Reserve(n)) return -1;
   for (Py_ssize_t i = 0; i < n; ++i) {
     if (PackArg(args[i], &frame->args[i], &frame->owned[i], frame) != 0) {
@@ -172,7 +203,7 @@ inline int PackArgs(PyObject* const* args, Py_ssize_t n, CallFrame* frame) {
   return 0;
 }
 
-inline int CallCell(void* func, bool release_gil, CallFrame* frame) {
+TVM_FFI_PY_HOT int CallCell(void* func, bool release_gil, CallFrame* frame) {
   const TVMFFISafeCallType call = TVMFFIFunctionGetCellPtr(func)->safe_call;
   if (!release_gil) return call(func, frame->args, frame->size, &frame->result);
   PyThreadState* saved = PyEval_SaveThread();
@@ -205,11 +236,21 @@ inline int InvokeInEnvironment(void* func, bool release_gil, CallFrame* frame) {
 }
 
 /// Calls `func` with the packed arguments.
-inline int Invoke(void* func, bool release_gil, CallFrame* frame) {
+TVM_FFI_PY_HOT int Invoke(void* func, bool release_gil, CallFrame* frame) {
   if (frame->stream_device_type >= 0 || frame->api != nullptr) {
     return InvokeInEnvironment(func, release_gil, frame);
   }
   return CallCell(func, release_gil, frame);
+}
+
+TVM_FFI_PY_HOT PyObject* CallWithoutArguments(void* func) {
+  TVMFFIAny none = NoneAny();
+  TVMFFIAny result = NoneAny();
+  const int status = TVMFFIFunctionGetCellPtr(func)->safe_call(func, &none, 0, &result);
+  if (status == 0) return ToPython(result, nullptr);
+  if (result.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(result.v_obj);
+  hooks().raise_ffi_error(status);
+  return nullptr;
 }
 
 inline PyObject* FunctionVectorcall(PyObject* callable, PyObject* const* args, size_t nargsf,
@@ -224,8 +265,10 @@ inline PyObject* FunctionVectorcall(PyObject* callable, PyObject* const* args, s
     PyErr_SetString(PyExc_ValueError, "call of a ffi.Function whose handle was moved away");
     return nullptr;
   }
+  const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+  if (n == 0 && self->release_gil == 0) return CallWithoutArguments(self->base.handle);
   CallFrame frame;
-  if (PackArgs(args, PyVectorcall_NARGS(nargsf), &frame) != 0) return nullptr;
+  if (PackArgs(args, n, &frame) != 0) return nullptr;
   const int status = Invoke(self->base.handle, self->release_gil != 0, &frame);
   if (status != 0) {
     hooks().raise_ffi_error(status);

@@ -185,8 +185,8 @@ inline int PackMapping(PyObject* items, CallFrame* frame) {
   return 0;
 }
 
-inline int PackFields(const ConstructPlan& plan, PyObject* const* args, Py_ssize_t n,
-                      PyObject* kwnames, CallFrame* frame) {
+TVM_FFI_PY_HOT int PackFields(const ConstructPlan& plan, PyObject* const* args, Py_ssize_t n,
+                              PyObject* kwnames, CallFrame* frame) {
   const Py_ssize_t named = kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames);
   if (named == 0) return PackArgs(args, n, frame);
   if (!frame->Reserve(n + 1 + 2 * named)) return -1;

@@ -18,6 +18,8 @@
 #define TVM_FFI_PY_IS_FINALIZING Py_IsFinalizing
 #endif
 
+#define TVM_FFI_PY_HOT [[gnu::always_inline]] inline
+
 namespace tvm_ffi_py {
 
 /// First fields of `cdef class CObject`; the layout is checked at import.
@@ -63,10 +65,9 @@ struct Hooks {
   void (*set_raised_from_python)() = nullptr;
 };
 
-inline Hooks& hooks() {
-  static Hooks instance;
-  return instance;
-}
+inline Hooks g_hooks;
+
+TVM_FFI_PY_HOT Hooks& hooks() { return g_hooks; }
 
 inline TVMFFIAny NoneAny() {
   TVMFFIAny value;
@@ -158,7 +159,7 @@ inline bool MakePlain(PyTypeObject* type, bool fresh) {
 }
 
 /// Instance of a plain class that takes `handle` over; NULL with an exception set.
-inline PyObject* NewPlain(PyTypeObject* type, void* handle, const DLPackExchangeAPI* api) {
+TVM_FFI_PY_HOT PyObject* NewPlain(PyTypeObject* type, void* handle, const DLPackExchangeAPI* api) {
   auto* self = static_cast<PyObject*>(PyObject_Malloc(static_cast<size_t>(type->tp_basicsize)));
   if (self == nullptr) {
     TVMFFIObjectDecRef(handle);
@@ -193,16 +194,15 @@ struct ClassTable {
   PyTypeObject* Find(int32_t index) const { return index < size ? classes[index] : nullptr; }
 };
 
-inline ClassTable& class_table() {
-  static ClassTable table;
-  return table;
-}
+inline ClassTable g_class_table;
+
+TVM_FFI_PY_HOT ClassTable& class_table() { return g_class_table; }
 
 // ---------------------------------------------------------------------------------------------
 // FFI value -> Python value
 // ---------------------------------------------------------------------------------------------
 
-inline PyObject* TextToPython(const char* data, size_t size) {
+TVM_FFI_PY_HOT PyObject* TextToPython(const char* data, size_t size) {
   return PyUnicode_DecodeUTF8(data, static_cast<Py_ssize_t>(size), "replace");
 }
 

@@ -318,7 +318,7 @@ cdef class Tensor(CObject):
                 f"cannot export a tensor of device {self.__dlpack_device__()} to {dl_device}")
         if copy:
             raise BufferError("cannot export a copy; copy the tensor first")
-        if max_version is not None and tuple(max_version) >= (1, 0):
+        if max_version is not None and max_version[0] >= 1:
             return self._to_dlpack_versioned()
         return self._to_dlpack()
 
