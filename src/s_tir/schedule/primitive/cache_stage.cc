@@ -148,6 +148,12 @@ ffi::Array<ffi::Any> CacheInplace(PrimitiveCall& call) {
     if (touches && !other.same_as(block)) all.push_back(other);
   }
   const StmtSRef parent = all.size() > 1 ? CommonAncestor(all) : scope_root;
+  const Stmt member = MemberTowards(*state, parent, block);
+  for (size_t i = 1; i < all.size(); ++i) {
+    SCHEDULE_CHECK(!MemberTowards(*state, parent, all[i]).same_as(member), block, all[i])
+        << "The blocks {0} and {1} use the buffer " << buffer->name
+        << " in the same loops, other blocks do not: there is no place for copies in and out";
+  }
   arith::Analyzer analyzer = AnalyzerAt(*state, parent);
   const SBlockRealize realize = RealizeOf(*state, block);
   const ffi::Map<Var, Range> loops = LoopDomains(block, parent);
