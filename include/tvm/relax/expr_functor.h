@@ -179,6 +179,8 @@ class TVM_DLL ExprMutator : public ExprMutatorBase {
   Type VisitType(const Type& ty) override;
 
  protected:
+  /// Visits the functions of `mod` that are no fused groups and puts back those that changed.
+  IRModule VisitFunctions(const IRModule& mod);
   /// Bind `value` (already in normal form) in place of the binding's old value.
   void ReEmit(const VarBindingNode* binding, const Expr& value);
   /// Children rewritten, then normalised.

@@ -387,6 +387,18 @@ void ExprMutator::VisitVarBinding(const VarBindingNode* binding) {
   ReEmit(binding, value);
 }
 
+IRModule ExprMutator::VisitFunctions(const IRModule& mod) {
+  for (const auto& [gv, base] : mod->SortedFunctions()) {
+    auto func = base.as<Function>();
+    if (!func.has_value() || func.value()->HasNonzeroAttr(attr::kPrimitive)) continue;
+    Expr updated = VisitExpr(func.value());
+    if (!updated.same_as(func.value())) {
+      builder_->UpdateFunction(gv, Downcast<BaseFunc>(updated));
+    }
+  }
+  return builder_->GetModule();
+}
+
 void ExprMutator::ReEmit(const VarBindingNode* binding, const Expr& value) {
   if (value.same_as(binding->value) && !var_remap_.count(binding->var.get())) {
     return builder_->EmitNormalized(GetRef<VarBinding>(binding));

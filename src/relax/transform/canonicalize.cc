@@ -23,8 +23,9 @@ namespace transform {
 
 namespace {
 
-/// Replaces variables; what they stood for is decided by derived classes binding by binding.
-class Forwarder : public ExprMutatorBase {
+/// Replaces variables by others of the same type; what they stood for is decided by derived classes
+/// binding by binding.
+class Forwarder : public TypeKeepingMutator {
  public:
   using ExprMutatorBase::VisitExpr_;
   Expr VisitExpr_(const VarNode* op) override {
@@ -33,12 +34,6 @@ class Forwarder : public ExprMutatorBase {
   }
   Expr VisitExpr_(const DataflowVarNode* op) override {
     return Forwarder::VisitExpr_(static_cast<const VarNode*>(op));
-  }
-  Expr VisitExpr(const Expr& e) override {
-    Expr r = ExprMutatorBase::VisitExpr(e);
-    // Only variables of the same type change, so the type stays.
-    if (!r.same_as(e) && r->ty.IsMissing() && !e->ty.IsMissing()) UpdateType(r, e->ty);
-    return r;
   }
 
  protected:

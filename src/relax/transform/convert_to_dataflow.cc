@@ -27,7 +27,7 @@ class UseCounter : public ExprVisitor {
   void VisitExpr_(const VarNode* op) override { ++uses[op]; }
 };
 
-class Converter : public ExprMutatorBase {
+class Converter : public TypeKeepingMutator {
  public:
   Converter(const Function& func, int64_t min_size) : min_size_(min_size) {
     UseCounter counter;
@@ -36,11 +36,6 @@ class Converter : public ExprMutatorBase {
   }
 
   using ExprMutatorBase::VisitExpr_;
-  Expr VisitExpr(const Expr& e) override {
-    Expr result = ExprMutatorBase::VisitExpr(e);
-    if (result->ty.IsMissing() && !e->ty.IsMissing()) UpdateType(result, e->ty);
-    return result;
-  }
   Expr VisitExpr_(const VarNode* op) override {
     auto it = renamed_.find(op);
     return it == renamed_.end() ? GetRef<Expr>(op) : it->second;

@@ -245,17 +245,7 @@ class Fuser : public ExprMutator {
  public:
   Fuser(const IRModule& mod, int64_t max_size) : ExprMutator(mod), mod_(mod), max_size_(max_size) {}
 
-  IRModule Run() {
-    for (const auto& [gv, base] : mod_->SortedFunctions()) {
-      auto func = base.as<Function>();
-      if (!func.has_value() || func.value()->HasNonzeroAttr(attr::kPrimitive)) continue;
-      Expr updated = VisitExpr(func.value());
-      if (!updated.same_as(func.value())) {
-        builder_->UpdateFunction(gv, Downcast<BaseFunc>(updated));
-      }
-    }
-    return builder_->GetModule();
-  }
+  IRModule Run() { return VisitFunctions(mod_); }
 
   BindingBlock VisitBindingBlock(const BindingBlock& block) override {
     auto dataflow = block.as<DataflowBlock>();

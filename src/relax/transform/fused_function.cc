@@ -17,16 +17,13 @@ namespace relax {
 namespace {
 
 /// Copies values into the new function: outer variables by their parameters.
-class Copier : public ExprMutatorBase {
+class Copier : public transform::TypeKeepingMutator {
  public:
   std::unordered_map<const ffi::Object*, Expr> map;
 
   Expr VisitExpr(const Expr& e) override {
     auto it = map.find(e.get());
-    if (it != map.end()) return it->second;
-    Expr copy = ExprMutatorBase::VisitExpr(e);
-    if (copy->ty.IsMissing() && !e->ty.IsMissing()) UpdateType(copy, e->ty);
-    return copy;
+    return it != map.end() ? it->second : TypeKeepingMutator::VisitExpr(e);
   }
 };
 

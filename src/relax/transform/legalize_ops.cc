@@ -30,17 +30,7 @@ class Legalizer : public ExprMutator {
   explicit Legalizer(const IRModule& mod, Map<String, ffi::Function> custom)
       : ExprMutator(mod), mod_(mod), custom_(std::move(custom)), target_(Target::Current()) {}
 
-  IRModule Run() {
-    for (const auto& [gv, base] : mod_->SortedFunctions()) {
-      auto func = base.as<Function>();
-      if (!func.has_value() || func.value()->HasNonzeroAttr(attr::kPrimitive)) continue;
-      Expr updated = VisitExpr(func.value());
-      if (!updated.same_as(func.value())) {
-        builder_->UpdateFunction(gv, Downcast<BaseFunc>(updated));
-      }
-    }
-    return builder_->GetModule();
-  }
+  IRModule Run() { return VisitFunctions(mod_); }
 
   using ExprMutator::VisitExpr_;
   Expr VisitExpr_(const CallNode* op) override {

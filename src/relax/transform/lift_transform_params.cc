@@ -37,14 +37,9 @@ class Reads : public ExprVisitor {
 };
 
 /// Renames variables in bindings that move to the new function.
-class Mover : public ExprMutatorBase {
+class Mover : public TypeKeepingMutator {
  public:
   std::unordered_map<const VarNode*, Expr> map;
-  Expr VisitExpr(const Expr& e) override {
-    Expr result = ExprMutatorBase::VisitExpr(e);
-    if (result->ty.IsMissing() && !e->ty.IsMissing()) UpdateType(result, e->ty);
-    return result;
-  }
   using ExprMutatorBase::VisitExpr_;
   Expr VisitExpr_(const VarNode* op) override {
     auto it = map.find(op);

@@ -70,14 +70,9 @@ struct Trimmed {
 };
 using TrimMap = std::unordered_map<const GlobalVarNode*, Trimmed>;
 
-class CallTrimmer : public ExprMutatorBase {
+class CallTrimmer : public TypeKeepingMutator {
  public:
   explicit CallTrimmer(const TrimMap& trimmed) : trimmed_(trimmed) {}
-  Expr VisitExpr(const Expr& e) override {
-    Expr result = ExprMutatorBase::VisitExpr(e);
-    if (result->ty.IsMissing() && !e->ty.IsMissing()) UpdateType(result, e->ty);
-    return result;
-  }
   using ExprMutatorBase::VisitExpr_;
   Expr VisitExpr_(const CallNode* op) override {
     const auto* gv = op->op.as<GlobalVarNode>();

@@ -12,6 +12,12 @@ namespace tvm {
 namespace relax {
 namespace transform {
 
+Expr TypeKeepingMutator::VisitExpr(const Expr& e) {
+  Expr result = ExprMutatorBase::VisitExpr(e);
+  if (result->ty.IsMissing() && !e->ty.IsMissing()) UpdateType(result, e->ty);
+  return result;
+}
+
 Pass CreateFunctionPass(std::function<Function(Function, IRModule, PassContext)> body,
                         int opt_level, String name, Array<String> required) {
   return tvm::transform::CreateModulePass(

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// \file
-/// \brief Registration of function passes.
+/// \brief Registration of function passes, and what several of them share.
 #ifndef TVM_SRC_RELAX_TRANSFORM_UTILS_H_
 #define TVM_SRC_RELAX_TRANSFORM_UTILS_H_
 
+#include <tvm/relax/expr_functor.h>
 #include <tvm/relax/transform.h>
 
 namespace tvm {
@@ -27,6 +28,12 @@ class FunctionPassRegistration {
  private:
   static Pass Create(const FunctionPassSpec& spec);
   FunctionPassSpec spec_;
+};
+
+/// Rewrites that leave types as they are: a rebuilt node gets the type of the one that it replaces.
+class TypeKeepingMutator : public ExprMutatorBase {
+ public:
+  Expr VisitExpr(const Expr& e) override;
 };
 
 /// The function with symbolic variables of its own: no two functions may share one.
