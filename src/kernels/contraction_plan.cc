@@ -53,7 +53,6 @@ class CutCost {
 }  // namespace
 
 int64_t VectorLanes(DataType dtype, const Target& target) {
-  if (target->kind->name == "c") return 1;  // C source has scalars only
   return std::max<int64_t>(1, CpuFeaturesOf(target).vector_bits / dtype.bits());
 }
 

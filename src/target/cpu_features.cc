@@ -195,6 +195,7 @@ CpuFeatures CpuFeaturesOf(const Target& target) {
   if (auto width = target->GetAttr<int64_t>("vector-width"); width.has_value()) {
     features.vector_bits = static_cast<int>(width.value());
   }
+  if (target->kind->name == "c") features.vector_bits = 0;
   if (auto cores = target->GetAttr<int64_t>("num-cores"); cores.has_value()) {
     features.num_cores = static_cast<int>(cores.value());
   }

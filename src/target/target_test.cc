@@ -159,6 +159,8 @@ TEST(CpuFeatures, FromNamesAndAttributes) {
   EXPECT_EQ(arm.num_vector_registers, 32);
 }
 
+TEST(CpuFeatures, CSourceHasScalarsOnly) { EXPECT_EQ(CpuFeaturesOf(Target("c")).vector_bits, 0); }
+
 TEST(CpuFeatures, PlainTargetIsThisMachine) {
   CpuFeatures here = CpuFeaturesOf(Target("llvm"));
   EXPECT_EQ(here.arch, HostCpuFeatures().arch);

@@ -14,7 +14,8 @@ namespace tvm {
 struct CpuFeatures {
   /// Architecture part of the triple: "x86_64", "aarch64", "riscv64", ...
   std::string arch;
-  /// Width of the vector registers that kernels should use.
+  /// Width of the vector registers that kernels should use; 0 where code has scalars only, as for
+  /// the target `c`: the compiler of the source finds vectors in the loops.
   int vector_bits = 128;
   int num_vector_registers = 16;
   // x86

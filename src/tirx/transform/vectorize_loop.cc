@@ -73,10 +73,10 @@ Target TargetOf(const PrimFunc& func) {
   return target.has_value() ? target.value() : Target::Current(/*allow_none=*/true);
 }
 
-/// C source has no vectors: its compiler finds them in the loops.
 bool TargetHasVectors(const PrimFunc& func) {
   Target target = TargetOf(func);
-  return !target.defined() || target->kind->name != "c";
+  return !target.defined() || target->GetTargetDeviceType() != kDLCPU ||
+         CpuFeaturesOf(target).vector_bits > 0;
 }
 
 /// Masked accesses pay where the machine has them; elsewhere lanes run one by one.
