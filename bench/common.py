@@ -135,6 +135,17 @@ class Worker:
         self.err.close()
 
 
+def start(engine, argv, threads, timeout, states):
+    """A Worker for `engine` that is ready, or None with its error on stderr; `states` keeps its state."""
+    w = Worker(engine, argv, threads, timeout)
+    states[engine] = w.state
+    if w.state["event"] == "ready":
+        return w
+    w.close()
+    print(f"  {engine}: {w.state['error'][-500:]}", file=sys.stderr, flush=True)
+    return None
+
+
 def reply(**msg):
     """From inside a worker. Never mixed with what a library prints: the event key comes first."""
     os.write(reply.fd, (json.dumps({"event": msg.pop("event"), **msg}) + "\n").encode())

@@ -2,11 +2,11 @@
 # SPDX-FileCopyrightText: The OpenTVM authors
 """Time from a model file to the first answer, each in a fresh process.
 
-    ./dev bench first_answer [--only NAME ...] [--rounds 3] [--openvino PYTHON]
+    ./dev bench first_answer [--only NAME ...] [--rounds 3] [--openvino]
 
 `off` compiles without a cache, `cold` fills an empty one, `warm` finds the model in it. With
---openvino, the interpreter of an environment that has it, that engine is measured in the same rounds
-and the ratios are printed. The clock starts when the engine is imported; importing is listed apart.
+--openvino that engine is measured in the same rounds, in the peers' environment, and the ratios are
+printed. The clock starts when the engine is imported; importing is listed apart.
 Writes out/bench/first_answer.json and .html.
 """
 
@@ -22,6 +22,7 @@ import common
 import numpy as np
 from models import NAMES, ROOT, make_models
 from page import write_page
+from peers import peers_python
 
 GOALS = {"cold": 4.0, "warm": 0.8}
 HEAD = ["model", "threads", "import", "off", "cold", "warm", "openvino", "cold ratio", "warm ratio"]
@@ -84,7 +85,7 @@ def measure(model, threads, a):
                 times.setdefault(what, []).append(got["seconds"])
                 times.setdefault("import", []).append(got["import"])
         if a.openvino:
-            got = child(a.openvino, "openvino", model, threads)
+            got = child(peers_python(), "openvino", model, threads)
             times.setdefault("openvino", []).append(got["seconds"])
     return {what: float(np.median(values)) for what, values in times.items()}
 
@@ -107,7 +108,7 @@ def main():
     ap.add_argument("--only", nargs="*", choices=everything, default=["resnet50", "bert_base"])
     ap.add_argument("--rounds", type=int, default=3)
     ap.add_argument("--threads", type=int, default=os.cpu_count())
-    ap.add_argument("--openvino", metavar="PYTHON", help="interpreter that has openvino")
+    ap.add_argument("--openvino", action="store_true", help="measure OpenVINO as well")
     ap.add_argument("--models", default=os.path.join(ROOT, "out", "models"))
     ap.add_argument("--cache", default=os.path.join(ROOT, ".cache", "wheels"))
     ap.add_argument("--out", default=os.path.join(ROOT, "out", "bench", "first_answer"))

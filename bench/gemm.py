@@ -153,13 +153,8 @@ def measure(shape, threads, a, peaks):
     workers, row = [], {"m": m, "k": k, "n": n, "threads": threads, "engines": {}}
     for engine in ENGINES:
         argv = [sys.executable, os.path.abspath(__file__), "--worker", engine, text, str(threads)]
-        w = common.Worker(engine, argv, threads, a.timeout)
-        row["engines"][engine] = w.state
-        if w.state["event"] == "ready":
+        if w := common.start(engine, argv, threads, a.timeout, row["engines"]):
             workers.append(w)
-        else:
-            w.close()
-            print(f"  {engine}: {w.state['error'][-500:]}", file=sys.stderr, flush=True)
     times, rates = {w.name: [] for w in workers}, []
     kind = "read" if m == 1 else "fma"
     for r in range(a.rounds):

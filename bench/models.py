@@ -88,13 +88,8 @@ def measure(name, threads, a, scratch):
         python = peers_python() if engine in PEERS else sys.executable
         argv = [python, os.path.join(common.HERE, "model_worker.py"), PEERS.get(engine, "tvm")]
         argv += [model, model[:-5] + ".npz", str(threads), f"save={saved(engine)}"]
-        w = common.Worker(engine, argv, threads, a.timeout)
-        row["engines"][engine] = w.state
-        if w.state["event"] == "ready":
+        if w := common.start(engine, argv, threads, a.timeout, row["engines"]):
             workers.append(w)
-        else:
-            w.close()
-            print(f"  {engine}: {w.state['error'][-500:]}", file=sys.stderr, flush=True)
     reference = a.peers[0]
     if all(os.path.exists(saved(e)) for e in (reference, "opentvm")):
         row["error"] = difference(saved(reference), saved("opentvm"))
