@@ -12,6 +12,10 @@
 #include <tvm/ffi/reflection/registry.h>
 #include <tvm/ffi/string.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace tvm {
@@ -68,29 +72,33 @@ Function ForwardIterator(const MapBaseObj* table) {
   });
 }
 
-/// First non-CPU device among tensors inside nested containers; None if there is none.
+/// First non-CPU device among tensors inside nested containers; None if there is none. Lists and
+/// dicts may contain themselves.
 Any FindFirstNonCPUDevice(const Any& value) {
-  if (const auto* tensor = value.as<TensorObj>()) {
-    if (tensor->device.device_type != kDLCPU) return tensor->device;
-    return Any();
-  }
-  const SeqBaseObj* sequence = value.as<ArrayObj>();
-  if (sequence == nullptr) sequence = value.as<ListObj>();
-  if (sequence != nullptr) {
-    for (const Any& cell : *sequence) {
-      Any device = FindFirstNonCPUDevice(cell);
-      if (device != nullptr) return device;
+  std::vector<Any> todo{value};
+  std::unordered_set<const Object*> seen;
+  while (!todo.empty()) {
+    const Any next = std::move(todo.back());
+    todo.pop_back();
+    if (const auto* tensor = next.as<TensorObj>()) {
+      if (tensor->device.device_type != kDLCPU) return tensor->device;
+      continue;
     }
-    return Any();
-  }
-  const MapBaseObj* table = value.as<MapObj>();
-  if (table == nullptr) table = value.as<DictObj>();
-  if (table != nullptr) {
-    for (const auto& [key, entry] : *table) {
-      Any device = FindFirstNonCPUDevice(key);
-      if (device == nullptr) device = FindFirstNonCPUDevice(entry);
-      if (device != nullptr) return device;
+    const size_t first = todo.size();
+    const SeqBaseObj* sequence = next.as<ArrayObj>();
+    if (sequence == nullptr) sequence = next.as<ListObj>();
+    if (sequence != nullptr && seen.insert(sequence).second) {
+      todo.insert(todo.end(), sequence->begin(), sequence->end());
     }
+    const MapBaseObj* table = next.as<MapObj>();
+    if (table == nullptr) table = next.as<DictObj>();
+    if (table != nullptr && seen.insert(table).second) {
+      for (const auto& [key, entry] : *table) {
+        todo.push_back(key);
+        todo.push_back(entry);
+      }
+    }
+    std::reverse(todo.begin() + static_cast<std::ptrdiff_t>(first), todo.end());
   }
   return Any();
 }

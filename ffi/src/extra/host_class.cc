@@ -5,6 +5,7 @@
 #include <tvm/ffi/any.h>
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/function.h>
+#include <tvm/ffi/memory.h>
 #include <tvm/ffi/object.h>
 #include <tvm/ffi/reflection/accessor.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -193,21 +194,24 @@ bool OwnsObject(const TVMFFIFieldInfo* field) {
          field->field_static_type_index == kTVMFFIAny;
 }
 
-void DeleteHostObject(void* self, int flags) {
+void DestroyHostFields(void* self) {
   auto* header = static_cast<TVMFFIObject*>(self);
-  if ((flags & kTVMFFIObjectDeleterFlagBitMaskStrong) != 0) {
-    reflection::ForEachFieldInfo(TVMFFIGetTypeInfo(header->type_index),
-                                 [self](const TVMFFIFieldInfo* field) {
-                                   void* address = FieldAddress(self, field);
-                                   if (OwnsAny(field)) {
-                                     static_cast<Any*>(address)->~Any();
-                                   } else if (OwnsObject(field)) {
-                                     if (auto* object = *static_cast<TVMFFIObject**>(address))
-                                       TVMFFIObjectDecRef(object);
-                                   }
-                                 });
-  }
-  if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) std::free(self);
+  reflection::ForEachFieldInfo(TVMFFIGetTypeInfo(header->type_index),
+                               [self](const TVMFFIFieldInfo* field) {
+                                 void* address = FieldAddress(self, field);
+                                 if (OwnsAny(field)) {
+                                   static_cast<Any*>(address)->~Any();
+                                 } else if (OwnsObject(field)) {
+                                   if (auto* object = *static_cast<TVMFFIObject**>(address))
+                                     TVMFFIObjectDecRef(object);
+                                 }
+                               });
+}
+
+void DeleteHostObject(void* self, int flags) {
+  detail::DestroyBounded(
+      self, flags, DeleteHostObject, [self] { DestroyHostFields(self); },
+      [self] { std::free(self); });
 }
 
 /// Object of `size` zero bytes behind the header: zero is None, null, 0 or false.

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 namespace tvm {
@@ -39,6 +40,72 @@ TVM_FFI_INLINE void AlignedFree(void* data) noexcept {
   }
 }
 
+/// Destruction put off by DestroyBounded.
+struct DeferredDestroy {
+  TVMFFIObject* header;
+  FObjectDeleter deleter;
+  int flags;
+  DeferredDestroy* next;
+};
+
+/// Per thread; without a destructor of its own, so that it serves until the thread is gone.
+struct DestroyState {
+  int32_t depth;
+  bool draining;
+  DeferredDestroy* pending;
+};
+
+inline DestroyState& CurrentDestroyState() {
+  static thread_local DestroyState state{};
+  return state;
+}
+
+TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE inline void DeferDestroy(DestroyState* state,
+                                                             TVMFFIObject* header, int flags,
+                                                             FObjectDeleter deleter) {
+  if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) == 0) {
+    // The caller is about to drop the weak reference that stands for the strong ones.
+    ObjectUnsafe::IncWeakRefObjectHandle(header);
+  }
+  state->pending = new DeferredDestroy{header, deleter, flags, state->pending};
+}
+
+TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE inline void DrainDeferred(DestroyState* state) {
+  state->draining = true;
+  while (state->pending != nullptr) {
+    const DeferredDestroy item = *state->pending;
+    delete state->pending;
+    state->pending = item.next;
+    item.deleter(item.header, item.flags);
+    if ((item.flags & kTVMFFIObjectDeleterFlagBitMaskWeak) == 0) {
+      ObjectUnsafe::DecWeakRefObjectHandle(item.header);
+    }
+  }
+  state->draining = false;
+}
+
+/// Body of a deleter. A chain of objects is destroyed link inside link; beyond some depth the rest
+/// waits until the outermost destructor is done, so that no chain is too long for the stack.
+template <typename FDestroy, typename FFree>
+TVM_FFI_INLINE void DestroyBounded(void* self, int flags, FObjectDeleter deleter, FDestroy destroy,
+                                   FFree free) {
+  constexpr int32_t kMaxDepth = 128;
+  if ((flags & kTVMFFIObjectDeleterFlagBitMaskStrong) == 0) {
+    if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) free();
+    return;
+  }
+  DestroyState& state = CurrentDestroyState();
+  if (state.depth >= kMaxDepth) {
+    DeferDestroy(&state, static_cast<TVMFFIObject*>(self), flags, deleter);
+    return;
+  }
+  ++state.depth;
+  destroy();
+  --state.depth;
+  if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) free();
+  if (state.depth == 0 && state.pending != nullptr && !state.draining) DrainDeferred(&state);
+}
+
 /// Creates and destroys one T in memory of `sizeof(T) + extra` bytes.
 template <typename T>
 struct ObjectStorage {
@@ -63,8 +130,13 @@ struct ObjectStorage {
 
   static void Delete(void* header, int flags) {
     T* object = ObjectUnsafe::RawObjectPtrFromUnowned<T>(static_cast<TVMFFIObject*>(header));
-    if ((flags & kTVMFFIObjectDeleterFlagBitMaskStrong) != 0) object->T::~T();
-    if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) AlignedFree<alignof(T)>(object);
+    if constexpr (std::is_trivially_destructible_v<T>) {
+      if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) AlignedFree<alignof(T)>(object);
+    } else {
+      DestroyBounded(
+          header, flags, Delete, [object] { object->T::~T(); },
+          [object] { AlignedFree<alignof(T)>(object); });
+    }
   }
 };
 

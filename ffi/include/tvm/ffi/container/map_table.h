@@ -12,6 +12,7 @@
 #define TVM_FFI_CONTAINER_MAP_TABLE_H_
 
 #include <tvm/ffi/container/map_base.h>
+#include <tvm/ffi/memory.h>
 
 #include <algorithm>
 #include <array>
@@ -95,8 +96,9 @@ struct MapTable {
   }
   static void DeleteNode(void* self, int flags) {
     auto* table = static_cast<MapBaseObj*>(static_cast<Object*>(self));
-    if ((flags & kTVMFFIObjectDeleterFlagBitMaskStrong) != 0) table->~MapBaseObj();
-    if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) ::operator delete(self);
+    DestroyBounded(
+        self, flags, DeleteNode, [table] { table->~MapBaseObj(); },
+        [self] { ::operator delete(self); });
   }
 
   static uint64_t NumBlocks(uint64_t slots) { return (slots + kBlockSlots - 1) / kBlockSlots; }
