@@ -3,6 +3,8 @@
 /// Random sequences of primitives: whatever is accepted must not change the result.
 #include <tvm/ffi/extra/structural_equal.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <random>
 
 #include "s_tir/schedule/testing.h"
@@ -296,7 +298,13 @@ TEST_P(RandomSchedules, KeepTheResult) {
   EXPECT_GT(accepted, 20);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomSchedules, ::testing::Range(0, 20));
+/// TVM_TEST_SEEDS asks for a longer run than the usual one.
+int Seeds() {
+  const char* wanted = std::getenv("TVM_TEST_SEEDS");
+  return wanted != nullptr ? std::max(1, std::atoi(wanted)) : 20;
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomSchedules, ::testing::Range(0, Seeds()));
 // Seeds that once gave wrong results.
 INSTANTIATE_TEST_SUITE_P(Found, RandomSchedules, ::testing::Values(207, 279, 324, 377));
 
