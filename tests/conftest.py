@@ -3,6 +3,7 @@
 """Paths and fixtures that all Python tests share."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -21,6 +22,18 @@ os.environ["TVM_CACHE_DIR"] = "off"
 def root():
     """The top folder of the repository."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def code_blocks():
+    """Function that lists the code blocks of a Markdown file as (language, file name, code)."""
+
+    def read(path):
+        text = Path(path).read_text(encoding="utf8")
+        fence = re.compile(r"^```(\w+)(?: +(\S+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+        return fence.findall(text)
+
+    return read
 
 
 @pytest.fixture(scope="session")

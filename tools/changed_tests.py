@@ -34,6 +34,8 @@ def changed_files(base: str) -> list[str]:
 def layer_of(path: str) -> str | None:
     """Layer of a source file; "*" for one that everything depends on, None for a text."""
     parts = path.split("/")
+    if parts[0] == "docs":
+        return "tests/docs"  # its code blocks are tests
     if path.endswith(".md"):
         return None
     if parts[0] == "src" and len(parts) > 2:
@@ -58,7 +60,7 @@ def tests_for(paths: list[str]) -> list[str]:
 
     lines = [f"cpp {name}" for name, below in allowed.items() if affected([name, *below])]
     if "*" in touched:
-        lines += ["cpp ffi", "py ffi/tests/python"]
+        lines += ["cpp ffi", "py ffi/tests/python", "py ffi/addons/orcjit/tests"]
     for folder in sorted(folders):
         own = PYTHON_TESTS.get(folder, list(allowed))
         below = {x for layer in own for x in [layer, *allowed.get(layer, [])]}

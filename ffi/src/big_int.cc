@@ -9,6 +9,8 @@
 
 #include <cstring>
 
+#include "src/library_init.h"
+
 namespace tvm {
 namespace ffi {
 namespace {
@@ -36,7 +38,7 @@ void RegisterAttr(const char* name, void* hook) {
   TVM_FFI_CHECK_SAFE_CALL(TVMFFITypeRegisterAttr(TypeIndex::kTVMFFIBigInt, &key, &value));
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   RegisterAttr("__any_hash__", reinterpret_cast<void*>(HashNative));
   RegisterAttr("__any_equal__", reinterpret_cast<void*>(EqualNative));
 }

@@ -178,7 +178,7 @@ std::string Print(DLDataType dtype) {
     static const Function get_name = Function::GetGlobalRequired("dtype.get_custom_type_name");
     text = "custom[" + std::string(get_name(static_cast<int64_t>(dtype.code)).cast<String>()) + "]";
   } else {
-    text = detail::DLDataTypeCodeAsCStr(static_cast<DLDataTypeCode>(dtype.code));
+    text = detail::DLDataTypeCodeAsCStr(dtype.code);
   }
   const bool width_in_name = (dtype.code == kDLBool && dtype.bits == 8) ||
                              (dtype.code >= kDLFloat8_e3m4 && dtype.code <= kDLFloat4_e2m1fn);

@@ -14,6 +14,9 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "src/library_init.h"
+#include "src/registrations.h"
+
 namespace tvm {
 namespace ffi {
 namespace {
@@ -69,6 +72,7 @@ class GlobalFunctionTable {
       lock.unlock();
       TVM_FFI_THROW(RuntimeError) << "Global Function `" << name << "` is already registered";
     }
+    ++thread_registrations;
     replaced = std::move(slot->second);
     slot->second = std::make_unique<Entry>(std::move(entry));
   }
@@ -122,7 +126,7 @@ Function ListGlobalNamesFunctor() {
   });
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::GlobalDef()
       .def("ffi.FunctionRemoveGlobal",

@@ -6,6 +6,7 @@
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/registry.h>
 
+#include "src/library_init.h"
 #include "src/type_table.h"
 
 namespace tvm {
@@ -39,10 +40,11 @@ Array<String> RegisteredTypeKeys() {
   return keys;
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::GlobalDef()
       .def("ffi.GetRegisteredTypeKeys", RegisteredTypeKeys)
+      .def("ffi._CheckTypeIndex", [](int64_t index) { TypeTable::Global()->Get(index); })
       .def("ffi.GetInvalidObject", []() -> ObjectRef { return MissingObject(); });
 }
 
@@ -141,7 +143,7 @@ const TVMFFITypeInfo* TVMFFIGetTypeInfo(int32_t type_index) {
   const TVMFFITypeInfo* info = TypeTable::Global()->TryGet(type_index);
   if (info != nullptr) return info;
   try {
-    TVM_FFI_THROW(InternalError) << "Unknown type index " << type_index;
+    return TypeTable::Global()->Get(type_index);
   } catch (const std::exception& error) {
     tvm::ffi::ExitOnError("TVMFFIGetTypeInfo", error);
   }

@@ -15,8 +15,37 @@ constexpr bool IsSubByte(DLDataType dtype) {
   return (static_cast<int>(dtype.bits) * dtype.lanes) % 8 != 0;
 }
 
+/// Refuses fields that no tensor can have: later arithmetic on them would overflow or read nothing.
+void CheckFields(const DLTensor& tensor) {
+  if (tensor.ndim < 0) {
+    TVM_FFI_THROW(ValueError) << "FromDLPack: ndim is " << tensor.ndim << ", expected 0 or more";
+  }
+  if (tensor.ndim > 0 && tensor.shape == nullptr) {
+    TVM_FFI_THROW(ValueError) << "FromDLPack: shape is NULL, but ndim is " << tensor.ndim;
+  }
+  // Extents of 0 do not hide the others: strides are products of a part of them.
+  int64_t bits = static_cast<int64_t>(tensor.dtype.bits) * tensor.dtype.lanes;
+  if (bits == 0) bits = 1;
+  for (int32_t i = 0; i < tensor.ndim; ++i) {
+    const int64_t extent = tensor.shape[i];
+    if (extent < 0) {
+      TVM_FFI_THROW(ValueError) << "FromDLPack: extent of axis " << i << " is " << extent
+                                << ", expected 0 or more";
+    }
+    if (extent > 1 && __builtin_mul_overflow(bits, extent, &bits)) {
+      TVM_FFI_THROW(ValueError) << "FromDLPack: the extents up to axis " << i
+                                << " need more than 2^63 bits";
+    }
+  }
+}
+
 void CheckImport(const DLTensor& tensor, uint64_t flags, int32_t require_alignment,
                  int32_t require_contiguous) {
+  CheckFields(tensor);
+  if (require_alignment < 0) {
+    TVM_FFI_THROW(ValueError) << "FromDLPack: required alignment is " << require_alignment
+                              << ", expected 0 or more";
+  }
   if ((flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0 && IsSubByte(tensor.dtype)) {
     TVM_FFI_THROW(RuntimeError) << "FromDLPack: padded sub-byte elements are not supported";
   }
@@ -75,6 +104,15 @@ Managed* Export(TVMFFIObjectHandle tensor) {
   return managed.release();
 }
 
+void CheckViewFields(const DLTensor& prototype) {
+  TVM_FFI_CHECK(prototype.ndim >= 0, ValueError)
+      << "a tensor view cannot have " << prototype.ndim << " dimensions";
+  TVM_FFI_CHECK(prototype.strides != nullptr || prototype.ndim == 0, ValueError)
+      << "a tensor view needs strides";
+  TVM_FFI_CHECK(prototype.shape != nullptr || prototype.ndim == 0, ValueError)
+      << "a tensor view needs a shape";
+}
+
 /// View that keeps the tensor it was made from alive. Shape and strides follow the object.
 class ViewTensorObj : public TensorObj {
  public:
@@ -98,6 +136,7 @@ class ViewTensorObj : public TensorObj {
 int TVMFFITensorFromDLPack(DLManagedTensor* from, int32_t require_alignment,
                            int32_t require_contiguous, TVMFFIObjectHandle* out) {
   TVM_FFI_SAFE_CALL_BEGIN();
+  TVM_FFI_CHECK(from != nullptr, ValueError) << "FromDLPack: the managed tensor is NULL";
   *out = tvm::ffi::Import(from, 0, require_alignment, require_contiguous);
   TVM_FFI_SAFE_CALL_END();
 }
@@ -105,6 +144,12 @@ int TVMFFITensorFromDLPack(DLManagedTensor* from, int32_t require_alignment,
 int TVMFFITensorFromDLPackVersioned(DLManagedTensorVersioned* from, int32_t require_alignment,
                                     int32_t require_contiguous, TVMFFIObjectHandle* out) {
   TVM_FFI_SAFE_CALL_BEGIN();
+  TVM_FFI_CHECK(from != nullptr, ValueError) << "FromDLPack: the managed tensor is NULL";
+  if (from->version.major > DLPACK_MAJOR_VERSION) {  // the fields behind it may lie elsewhere
+    TVM_FFI_THROW(RuntimeError) << "FromDLPack: DLPack version " << from->version.major << '.'
+                                << from->version.minor << " is not supported, expected "
+                                << DLPACK_MAJOR_VERSION;
+  }
   *out = tvm::ffi::Import(from, from->flags, require_alignment, require_contiguous);
   TVM_FFI_SAFE_CALL_END();
 }
@@ -127,8 +172,7 @@ int TVMFFITensorCreateUnsafeView(TVMFFIObjectHandle source, const DLTensor* prot
                                  TVMFFIObjectHandle* out) {
   TVM_FFI_SAFE_CALL_BEGIN();
   using tvm::ffi::detail::ObjectUnsafe;
-  TVM_FFI_CHECK(prototype->strides != nullptr || prototype->ndim == 0, ValueError)
-      << "a tensor view needs strides";
+  tvm::ffi::CheckViewFields(*prototype);
   auto owner =
       ObjectUnsafe::ObjectPtrFromUnowned<tvm::ffi::Object>(static_cast<TVMFFIObject*>(source));
   *out = ObjectUnsafe::MoveObjectPtrToTVMFFIObjectPtr(

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "src/registrations.h"
+
 namespace tvm {
 namespace ffi {
 namespace {
@@ -114,13 +116,15 @@ const TVMFFITypeInfo* TypeTable::TryGet(int32_t index) const {
   return (*page)[index % kPageSize].load(std::memory_order_acquire);
 }
 
-TypeTable::Entry* TypeTable::Checked(int32_t index) const {
-  const TVMFFITypeInfo* info = TryGet(index);
+const TVMFFITypeInfo* TypeTable::Get(int64_t index) const {
+  const bool fits = index >= 0 && index < kPageSize * kMaxPages;
+  const TVMFFITypeInfo* info = fits ? TryGet(static_cast<int32_t>(index)) : nullptr;
   if (info == nullptr) TVM_FFI_THROW(InternalError) << "Unknown type index " << index;
-  return const_cast<Entry*>(static_cast<const Entry*>(info));
+  return info;
 }
 
 void TypeTable::Publish(int32_t index, Entry* entry) {
+  ++thread_registrations;
   if (index >= kPageSize * kMaxPages) {
     TVM_FFI_THROW(InternalError) << "too many types: index " << index << " exceeds the limit "
                                  << kPageSize * kMaxPages;
@@ -216,6 +220,7 @@ TVMFFIByteArray TypeTable::Keep(const TVMFFIByteArray& text) {
 }
 
 void TypeTable::RegisterField(int32_t index, const TVMFFIFieldInfo& info) {
+  ++thread_registrations;
   std::unique_lock lock(mutex_);
   Entry* entry = Checked(index);
   const std::string_view name = View(info.name);
@@ -252,6 +257,7 @@ void TypeTable::RegisterField(int32_t index, const TVMFFIFieldInfo& info) {
 }
 
 void TypeTable::RegisterMethod(int32_t index, const TVMFFIMethodInfo& info) {
+  ++thread_registrations;
   std::unique_lock lock(mutex_);
   Entry* entry = Checked(index);
   TVMFFIMethodInfo kept = info;
@@ -265,6 +271,7 @@ void TypeTable::RegisterMethod(int32_t index, const TVMFFIMethodInfo& info) {
 }
 
 void TypeTable::RegisterMetadata(int32_t index, const TVMFFITypeMetadata& metadata) {
+  ++thread_registrations;
   std::unique_lock lock(mutex_);
   Entry* entry = Checked(index);
   if (entry->metadata != nullptr) {
@@ -277,6 +284,8 @@ void TypeTable::RegisterMetadata(int32_t index, const TVMFFITypeMetadata& metada
 }
 
 void TypeTable::RegisterAttr(int32_t index, std::string_view name, Any value) {
+  Get(index);
+  ++thread_registrations;
   std::unique_lock lock(mutex_);
   auto found = columns_.find(name);
   if (found == columns_.end()) {
@@ -285,7 +294,6 @@ void TypeTable::RegisterAttr(int32_t index, std::string_view name, Any value) {
   }
   if (index == TypeIndex::kTVMFFINone) return;
   Column* column = found->second.get();
-  if (index < 0) TVM_FFI_THROW(InternalError) << "Unknown type index " << index;
   if (index >= column->capacity) {
     // Large and zeroed: pages nobody writes cost no memory, and growth, which leaves the old
     // array to its readers, stays rare.

@@ -44,6 +44,8 @@ class TypeTable {
   int32_t GetOrAllocate(std::string_view key, const TypeRequest& request);
   /// Null for an index nobody registered. Lock free.
   const TVMFFITypeInfo* TryGet(int32_t index) const;
+  /// As above, for an index that a caller gave: InternalError when nobody registered it.
+  const TVMFFITypeInfo* Get(int64_t index) const;
   void ForEachKey(const std::function<void(std::string_view)>& visit) const;
 
   void RegisterField(int32_t index, const TVMFFIFieldInfo& info);
@@ -76,7 +78,9 @@ class TypeTable {
   using Page = std::atomic<Entry*>[kPageSize];
 
   TypeTable();
-  Entry* Checked(int32_t index) const;
+  Entry* Checked(int32_t index) const {
+    return const_cast<Entry*>(static_cast<const Entry*>(Get(index)));
+  }
   void Publish(int32_t index, Entry* entry);
   int32_t ChooseIndex(std::string_view key, const TypeRequest& request, Entry* parent);
   /// Text that lives as long as the process.

@@ -8,9 +8,11 @@ import subprocess
 import sys
 
 
-def test_python_and_cpp_examples(root, tmp_path):
+def test_python_and_cpp_examples(root, tmp_path, code_blocks):
     text = (root / "README.md").read_text(encoding="utf8")
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (code,) = (
+        code for language, _, code in code_blocks(root / "README.md") if language == "python"
+    )
     script = tmp_path / "example.py"
     script.write_text(code, encoding="utf8")
     env = {**os.environ, "PYTHONPATH": f"{root}/python:{root}/ffi/python"}

@@ -53,6 +53,15 @@ def test_cargo_tests_pass(root):
     _cargo(root, "test", "--workspace", "--quiet")
 
 
+def test_stubs_are_up_to_date(root):
+    """The mirrors that the crate's tests use say what the registry says; cargo compiles them."""
+    from tvm_ffi.stub import cli
+
+    stubs = root / "rust" / "tvm-ffi" / "tests" / "stubs.rs"
+    command = ["--target", "rust", "--imports", "tvm_ffi.testing", "--check", str(stubs)]
+    assert cli.main(command) == 0
+
+
 def test_functions(library):
     assert library.add(40, 2) == 42
     assert dict(library.count_words("to be or not to be").items()) == {
@@ -135,6 +144,19 @@ def test_objects(library):
     assert Note("x", 7).priority == 7
     with pytest.raises(TypeError, match="missing required argument: 'text'"):
         Note()
+
+
+def test_enumeration(library):
+    from tvm_ffi.dataclasses import Enum
+
+    class Weight(Enum, type_key="rust_example.Weight"):
+        pass
+
+    assert [entry._str_index for entry in Weight] == ["light", "heavy"]
+    heavy = library.weigh(library.make_note("x", 9))
+    assert heavy.same_as(Weight.get("heavy")) and heavy._int_index == 1
+    assert Weight.attr_dict["stamps"][heavy] == 2
+    assert repr(heavy) == "rust_example.Weight.heavy"
 
 
 def test_registrations_outlive_the_module(examples):

@@ -19,10 +19,13 @@ def _load_core_library():
                 __path__.insert(0, directory)
             else:
                 __path__.append(directory)
-            return ctypes.CDLL(path, ctypes.RTLD_GLOBAL)
-    from . import libinfo
+            break
+    else:
+        from . import libinfo
 
-    return libinfo.load_lib_ctypes(libinfo._PACKAGE_NAME, "tvm_ffi", "RTLD_GLOBAL")
+        path = libinfo.find_libtvm_ffi()
+    _paths.refuse_second_copy(path)
+    return ctypes.CDLL(path, ctypes.RTLD_GLOBAL)
 
 
 LIB = _load_core_library()

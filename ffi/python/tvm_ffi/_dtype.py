@@ -32,7 +32,8 @@ def _foreign_name(value) -> str | None:
 class dtype(str):  # noqa: N801 - public name
     """A data type: a str such as ``"float32"`` or ``"int8x4"`` with its DLPack parts.
 
-    The spelling is kept, so ``dtype("i32") != dtype("int32")``.
+    The spelling is kept, but ``dtype("i32") == dtype("int32")``: data types are compared by what
+    they are. Compared with a plain str, a data type is its text.
 
     Args:
         content: Text, another dtype, or a numpy, torch, ml_dtypes or builtin type.
@@ -42,6 +43,7 @@ class dtype(str):  # noqa: N801 - public name
     """
 
     __slots__ = ("_tvm_ffi_dtype",)
+    _tvm_ffi_dtype: core.DataType
 
     _INTEGER_CODES = frozenset((_INT, _UINT))
     _FLOAT_CODES = frozenset((_FLOAT, _BFLOAT, *range(7, 18)))
@@ -66,6 +68,18 @@ class dtype(str):  # noqa: N801 - public name
 
     def __reduce__(self):
         return (dtype, (str(self),))
+
+    def __eq__(self, other):
+        if isinstance(other, dtype):
+            return self._tvm_ffi_dtype == other._tvm_ffi_dtype
+        return str.__eq__(self, other)
+
+    def __ne__(self, other):
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
+    def __hash__(self):
+        return hash(str(self._tvm_ffi_dtype))
 
     def __repr__(self):
         return f"dtype({str(self)!r})"

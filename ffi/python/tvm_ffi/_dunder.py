@@ -14,10 +14,9 @@ from .core import MISSING, Object, TypeInfo, object_repr
 
 def _lineage(type_info: TypeInfo) -> list[TypeInfo]:
     """The type and its ancestors, root first."""
-    out = []
-    while type_info is not None:
-        out.append(type_info)
-        type_info = type_info.parent_type_info
+    out = [type_info]
+    while (parent := out[-1].parent_type_info) is not None:
+        out.append(parent)
     return out[::-1]
 
 
@@ -132,12 +131,11 @@ def _make_replace(_type_info: TypeInfo) -> Callable[..., Any]:
     return __replace__
 
 
-def _set_match_args(cls: type, type_info: TypeInfo) -> None:
+def _set_match_args(cls: Any, type_info: TypeInfo) -> None:
     """Set ``__match_args__`` to the positional fields in order of definition."""
     if "__match_args__" not in cls.__dict__:
-        cls.__match_args__ = tuple(
-            m.name for m in _all_fields(type_info) if m.c_init and not m.c_kw_only
-        )
+        names = tuple(m.name for m in _all_fields(type_info) if m.c_init and not m.c_kw_only)
+        setattr(cls, "__match_args__", names)  # noqa: B010 - mypy forbids the assignment
 
 
 def _install(cls: type, name: str, function: Any) -> None:
@@ -147,7 +145,7 @@ def _install(cls: type, name: str, function: Any) -> None:
         setattr(cls, name, function)
 
 
-def _install_comparisons(cls: type, eq: bool, order: bool, unsafe_hash: bool) -> None:
+def _install_comparisons(cls: Any, eq: bool, order: bool, unsafe_hash: bool) -> None:
     from . import _ffi_api
 
     body = cls.__dict__
@@ -197,7 +195,7 @@ def _make_order(cls: type, function: Any) -> Callable[..., Any]:
 
 
 def _install_dataclass_dunders(
-    cls: type,
+    cls: Any,
     *,
     init: bool,
     repr: bool,
@@ -232,7 +230,7 @@ def _install_dataclass_dunders(
 
 
 def _make_constructor(
-    cls: type[Object],
+    cls: Any,
     *,
     positional_fields: list[str] | None = None,
     field_normalizers: dict[str, Callable[[Any], Any]] | None = None,
@@ -272,7 +270,7 @@ def _make_constructor(
 
     construct.__name__ = cls.__name__
     construct.__qualname__ = qualname
-    construct.__signature__ = signature
+    construct.__signature__ = signature  # type: ignore[attr-defined]
     return construct
 
 
@@ -286,7 +284,7 @@ def _constructor_signature(members: dict[str, Any], positional: list[str]) -> in
 
 
 def _restore(
-    cls: type,
+    cls: Any,
     info: TypeInfo,
     new: Any,
     members: dict[str, Any],

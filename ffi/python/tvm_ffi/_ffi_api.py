@@ -8,7 +8,7 @@ from . import core
 def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
-    function = core._get_global_func(f"ffi.{name}", True)
+    function = core.get_global_func(f"ffi.{name}", True)
     if function is None:
         raise AttributeError(f"there is no global function ffi.{name}")
     globals()[name] = function

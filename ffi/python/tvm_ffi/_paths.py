@@ -41,3 +41,33 @@ def library_name(target: str) -> str:
     if sys.platform == "win32":
         return f"{target}.dll"
     return f"lib{target}.so"
+
+
+def loaded_copies(name: str) -> list[str]:
+    """Files of that name which this process has mapped; empty where the system does not tell."""
+    try:
+        with open("/proc/self/maps", "rb") as maps:
+            text = maps.read()
+    except OSError:
+        return []
+    ending = b"/" + name.encode()
+    if ending not in text:
+        return []
+    rows = (row.split(None, 5) for row in text.splitlines())
+    paths = {row[5] for row in rows if len(row) == 6 and row[5].endswith(ending)}
+    return sorted(os.fsdecode(path) for path in paths)
+
+
+def refuse_second_copy(path: str) -> None:
+    """Raise ImportError if another copy of the library at `path` is loaded.
+
+    Types, functions and errors of one copy are unknown to the other, and symbols of the two would
+    mix: objects that cross over corrupt memory.
+    """
+    for other in loaded_copies(os.path.basename(path)):
+        if not os.path.exists(other) or not os.path.samefile(other, path):
+            raise ImportError(
+                f"tvm_ffi would load {path}, but this process already uses another copy of the "
+                f"library, {other}; two copies cannot work together. Import tvm_ffi before the "
+                "package that brings the other one, or remove one of them."
+            )

@@ -9,6 +9,10 @@ from numbers import Integral
 from . import core
 from .core import Device, PyNativeObject, Tensor, from_dlpack
 
+TYPE_CHECKING = False  # importing typing would cost time at every import of the package
+if TYPE_CHECKING:
+    from typing import ClassVar
+
 
 class Shape(tuple, PyNativeObject):
     """Extents of a tensor: a tuple of ints.
@@ -19,6 +23,9 @@ class Shape(tuple, PyNativeObject):
     Raises:
         ValueError: An extent is no integer.
     """
+
+    _tvm_ffi_cached_object: core.CObject | None
+    __tvm_ffi_type_info__: ClassVar[core.TypeInfo]
 
     def __new__(cls, content=()):
         content = tuple(content)

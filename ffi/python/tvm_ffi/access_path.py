@@ -9,6 +9,10 @@ from enum import IntEnum
 from .core import Object
 from .registry import register_object
 
+TYPE_CHECKING = False  # importing typing would cost time at every import of the package
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class AccessKind(IntEnum):
     """How one step goes from an object to its part."""
@@ -25,6 +29,9 @@ class AccessKind(IntEnum):
 class AccessStep(Object):
     """One step: ``kind`` and ``key``."""
 
+    kind: int
+    key: Any
+
 
 @register_object("ffi.reflection.AccessPath")
 class AccessPath(Object):
@@ -34,6 +41,19 @@ class AccessPath(Object):
         >>> AccessPath.root().attr("body").array_item(0)
         <root>.body[0]
     """
+
+    depth: int
+    # Reflected methods.
+    _root: Any
+    _attr: Any
+    _attr_missing: Any
+    _array_item: Any
+    _array_item_missing: Any
+    _map_item: Any
+    _map_item_missing: Any
+    _path_equal: Any
+    _is_prefix_of: Any
+    _to_steps: Any
 
     def __init__(self):
         raise ValueError("AccessPath cannot be built directly; use AccessPath.root()")

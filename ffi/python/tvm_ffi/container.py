@@ -19,13 +19,17 @@ from types import GenericAlias
 from . import _ffi_api, core
 from .registry import register_object
 
+TYPE_CHECKING = False  # importing typing would cost time at every import of the package
+if TYPE_CHECKING:
+    from typing import Any
+
 MISSING = _ffi_api.GetInvalidObject()
 
 
 class _Sequence(core.CContainerBase, core._SequenceState):
     """What Array and List share."""
 
-    __class_getitem__ = classmethod(GenericAlias)
+    __class_getitem__: Any = classmethod(GenericAlias)
 
     def __eq__(self, other):
         if self is other:
@@ -47,12 +51,14 @@ class _Sequence(core.CContainerBase, core._SequenceState):
     def __add__(self, other):
         if not isinstance(other, (_Sequence, list, tuple)):
             return NotImplemented
-        return type(self)([*self, *other])
+        cls: Any = type(self)
+        return cls([*self, *other])
 
     def __radd__(self, other):
         if not isinstance(other, (_Sequence, list, tuple)):
             return NotImplemented
-        return type(self)([*other, *self])
+        cls: Any = type(self)
+        return cls([*other, *self])
 
 
 @register_object("ffi.Array")
@@ -157,16 +163,22 @@ class List(_Sequence, MutableSequence):
 
 
 class _Keys(KeysView):
+    _mapping: _Mapping
+
     def __iter__(self):
         return self._mapping._iterate(0)
 
 
 class _Values(ValuesView):
+    _mapping: _Mapping
+
     def __iter__(self):
         return self._mapping._iterate(1)
 
 
 class _Items(ItemsView):
+    _mapping: _Mapping
+
     def __iter__(self):
         return self._mapping._iterate(2)
 
@@ -174,7 +186,7 @@ class _Items(ItemsView):
 class _Mapping(core.CContainerBase, core._MappingState):
     """What Map and Dict share."""
 
-    __class_getitem__ = classmethod(GenericAlias)
+    __class_getitem__: Any = classmethod(GenericAlias)
 
     def __reversed__(self):
         return reversed(list(self._iterate(0)))

@@ -88,16 +88,7 @@ def register_global_func(func_name, f=None, override: bool = False):
     return register
 
 
-def get_global_func(name: str, allow_missing: bool = False):
-    """Look up a global function.
-
-    Returns:
-        The function; None if it is missing and `allow_missing` is true.
-
-    Raises:
-        ValueError: It is missing.
-    """
-    return core._get_global_func(name, allow_missing)
+get_global_func = core.get_global_func
 
 
 def list_global_func_names() -> list[str]:

@@ -23,7 +23,7 @@ class StreamContext:
         self.device_type = device.dlpack_device_type()
         self.device_id = device.index
         self.stream = _address(stream)
-        self._previous = []
+        self._previous: list[int] = []
 
     def __enter__(self):
         self._previous.append(
@@ -46,7 +46,7 @@ class _TorchStreamContext:
 
     def __init__(self, torch_context):
         self.torch_context = torch_context
-        self.ffi_context = None
+        self.ffi_context: StreamContext | None = None
 
     def __enter__(self):
         import torch
@@ -61,7 +61,8 @@ class _TorchStreamContext:
         self.ffi_context.__enter__()
 
     def __exit__(self, *exc_info):
-        self.ffi_context.__exit__(*exc_info)
+        if self.ffi_context is not None:
+            self.ffi_context.__exit__(*exc_info)
         if self.torch_context is not None:
             self.torch_context.__exit__(*exc_info)
 

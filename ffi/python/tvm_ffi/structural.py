@@ -77,6 +77,8 @@ class StructuralKey(Object):
         key: The value.
     """
 
+    hash_i64: int
+
     def __init__(self, key):
         self.__init_handle_by_constructor__(_ffi_api.StructuralKey, key)
 

@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "src/library_init.h"
+
 namespace tvm {
 namespace ffi {
 namespace {
@@ -170,7 +172,7 @@ void RegisterTables() {
       .def("ffi.DictForwardIterFunctor", [](const DictObj* self) { return ForwardIterator(self); });
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   RegisterSequences();
   RegisterTables();

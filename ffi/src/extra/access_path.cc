@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "src/library_init.h"
+
 namespace tvm {
 namespace ffi {
 namespace reflection {
@@ -49,7 +51,7 @@ String PathText(const AccessPathObj* path, const Function&) {
 
 }  // namespace
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::ObjectDef<AccessStepObj>(refl::init(false))
       .def_ro("kind", &AccessStepObj::kind)

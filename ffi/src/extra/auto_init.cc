@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "reflection_util.h"
+#include "src/library_init.h"
+#include "src/type_table.h"
 
 namespace tvm {
 namespace ffi {
@@ -142,7 +144,7 @@ class AutoInit {
 }  // namespace
 
 void RegisterAutoInitDirect(int32_t type_index) {
-  auto plan = std::make_shared<const AutoInit>(TVMFFIGetTypeInfo(type_index));
+  auto plan = std::make_shared<const AutoInit>(TypeTable::Global()->Get(type_index));
   RegisterTypeAttr(
       type_index, type_attr::kInit,
       Any(Function::FromPacked([plan](PackedArgs args, Any* result) { (*plan)(args, result); })));
@@ -151,7 +153,7 @@ void RegisterAutoInitDirect(int32_t type_index) {
 namespace {
 
 const TVMFFITypeInfo* TypeFromArgument(AnyView type) {
-  if (type.type_index() == kTVMFFIInt) return TVMFFIGetTypeInfo(type.cast<int32_t>());
+  if (type.type_index() == kTVMFFIInt) return TypeTable::Global()->Get(type.cast<int64_t>());
   const String key = type.cast<String>();
   return TypeInfoFromKey(std::string_view(key.data(), key.size()));
 }
@@ -172,7 +174,7 @@ void MakeObjectFromPackedArgs(PackedArgs args, Any* result) {
 }  // namespace internal
 }  // namespace reflection
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::GlobalDef()
       .def("ffi._RegisterFFIInit", refl::internal::RegisterAutoInitDirect)

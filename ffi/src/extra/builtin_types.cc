@@ -16,6 +16,8 @@
 
 #include <string>
 
+#include "src/library_init.h"
+
 namespace tvm {
 namespace ffi {
 namespace {
@@ -31,7 +33,7 @@ void DefineConvert(int32_t type_index) {
 
 }  // namespace
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   reflection::ObjectDef<Object>(reflection::init(false));
   reflection::internal::RegisterTypeAttr(kTVMFFIBigInt, type_attr::kTypeFinal, Any(true));
   DefineConvert<ObjectRef>(kTVMFFIObject);

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "reflection_util.h"
+#include "src/library_init.h"
 #include "structural_common.h"
 #include "value_util.h"
 
@@ -192,7 +193,7 @@ class DeepCopier {
 
 Any DeepCopy(const Any& value) { return DeepCopier().Copy(value); }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::GlobalDef().def("ffi.DeepCopy", DeepCopy);
 }

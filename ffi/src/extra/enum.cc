@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "enum_util.h"
+#include "src/library_init.h"
 
 namespace tvm {
 namespace ffi {
@@ -19,7 +20,7 @@ std::optional<Any> FindEnumEntry(int32_t type_index, const Any& key) {
   return Any((*it).second);
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   // Number and name are given by EnumDef or by the binding, never by a constructor call.
   const auto ignored = refl::AttachFieldFlag::SEqHashIgnore();

@@ -16,6 +16,8 @@
 #include <utility>
 
 #include "reflection_util.h"
+#include "src/library_init.h"
+#include "src/type_table.h"
 #include "value_util.h"
 
 namespace tvm {
@@ -254,7 +256,7 @@ void RegisterHostClass(int64_t type_index, int64_t total_size) {
     TVM_FFI_THROW(ValueError) << "an object needs at least " << sizeof(TVMFFIObject)
                               << " bytes, got " << total_size;
   }
-  const auto index = static_cast<int32_t>(type_index);
+  const int32_t index = TypeTable::Global()->Get(type_index)->type_index;
   const auto size = static_cast<size_t>(total_size);
   reflection::internal::RegisterTypeAttr(
       index, type_attr::kNew,
@@ -268,7 +270,7 @@ void RegisterHostClass(int64_t type_index, int64_t total_size) {
 
 }  // namespace
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::GlobalDef()
       .def("ffi.MakeFieldSetter", MakeFieldSetter)

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "src/library_init.h"
+
 namespace tvm {
 namespace ffi {
 namespace json {
@@ -371,7 +373,7 @@ Any Parse(const String& json_str, String* error_msg) {
   return Any(nullptr);
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::GlobalDef().def("ffi.json.Parse", [](const String& text) { return Parse(text); });
 }

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/library_init.h"
 #include "value_util.h"
 
 namespace tvm {
@@ -187,7 +188,7 @@ String Stringify(const Any& value, const Optional<int>& indent) {
   return String(Writer(spaces).Write(value));
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::GlobalDef().def("ffi.json.Stringify", Stringify);
 }

@@ -23,6 +23,8 @@
 
 #include "library_bin.h"
 #include "module_internal.h"
+#include "src/library_init.h"
+#include "src/registrations.h"
 
 namespace tvm {
 namespace ffi {
@@ -39,6 +41,7 @@ class ContextSymbols {
   }
 
   void Register(const char* name, void* symbol) {
+    ++thread_registrations;
     std::lock_guard<std::mutex> guard(mutex_);
     symbols_[name] = symbol;
   }
@@ -53,18 +56,22 @@ class ContextSymbols {
   std::map<std::string, void*> symbols_;
 };
 
+/// A file that is mapped as long as the module lives; for good if its initialisers registered
+/// something, as the tables then refer to its code.
 class SharedLibrary final : public Library {
  public:
   explicit SharedLibrary(std::string path) : path_(std::move(path)) {
+    const uint64_t before = thread_registrations;
     handle_ = dlopen(path_.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (handle_ == nullptr) {
       const char* reason = dlerror();
       TVM_FFI_THROW(RuntimeError) << "Failed to load dynamic shared library " << path_ << ": "
                                   << (reason == nullptr ? "unknown reason" : reason);
     }
+    stays_ = thread_registrations != before;
   }
   ~SharedLibrary() final {
-    if (handle_ != nullptr) dlclose(handle_);
+    if (handle_ != nullptr && !stays_) dlclose(handle_);
   }
 
   void* GetSymbol(const char* name) final { return dlsym(handle_, name); }
@@ -73,6 +80,7 @@ class SharedLibrary final : public Library {
  private:
   std::string path_;
   void* handle_;
+  bool stays_ = false;
 };
 
 /// Symbols that object files linked into the process have registered.
@@ -84,6 +92,7 @@ class SystemSymbols {
   }
 
   void Register(const char* name, void* symbol) {
+    ++thread_registrations;
     std::lock_guard<std::mutex> guard(mutex_);
     auto [it, inserted] = symbols_.try_emplace(name, symbol);
     if (!inserted && it->second != symbol) {
@@ -254,10 +263,15 @@ void Module::VisitContextSymbols(const TypedFunction<void(String, void*)>& callb
   }
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::GlobalDef()
       .def("ffi.Module.load_from_file.so", LoadSharedLibrary)
+      // For libraries that other loaders map into memory: `blob` is their library_bin symbol.
+      .def("ffi.ModuleLinkLibraryBin",
+           [](void* blob, const Module& self, const String& library) {
+             return LinkLibraryBin(blob, self, Text(library).c_str());
+           })
       .def_packed("ffi.SystemLib", [](PackedArgs args, Any* result) {
         if (args.size() > 1) {
           TVM_FFI_THROW(TypeError) << "SystemLib takes at most one argument, got " << args.size();

@@ -18,6 +18,7 @@
 
 #include "module_internal.h"
 #include "reflection_util.h"
+#include "src/library_init.h"
 
 namespace tvm {
 namespace ffi {
@@ -177,7 +178,7 @@ Module Module::LoadFromFile(const String& file_name) {
   return (*loader)(file_name, String(format)).cast<Module>();
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::ObjectDef<ModuleObj>().def_ro("imports_", ModuleObj::InternalUnsafe::imports());
   refl::GlobalDef()

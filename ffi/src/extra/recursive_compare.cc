@@ -18,6 +18,7 @@
 #include "big_int_text.h"
 #include "dataclass_util.h"
 #include "reflection_util.h"
+#include "src/library_init.h"
 #include "structural_common.h"
 #include "value_util.h"
 
@@ -291,7 +292,7 @@ bool RecursiveLe(const Any& lhs, const Any& rhs) { return CompareInOrder(lhs, rh
 bool RecursiveGt(const Any& lhs, const Any& rhs) { return CompareInOrder(lhs, rhs) > 0; }
 bool RecursiveGe(const Any& lhs, const Any& rhs) { return CompareInOrder(lhs, rhs) >= 0; }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::EnsureTypeAttrColumn(type_attr::kEq);
   refl::EnsureTypeAttrColumn(type_attr::kCompare);

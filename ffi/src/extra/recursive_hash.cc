@@ -17,6 +17,7 @@
 
 #include "dataclass_util.h"
 #include "reflection_util.h"
+#include "src/library_init.h"
 #include "structural_common.h"
 #include "value_util.h"
 
@@ -225,7 +226,7 @@ int64_t RecursiveHash(const Any& value) {
   return static_cast<int64_t>(RecursiveHasher().Hash(value));
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::EnsureTypeAttrColumn(type_attr::kHash);
   refl::GlobalDef().def("ffi.RecursiveHash", RecursiveHash);

@@ -21,6 +21,7 @@
 #include "big_int_text.h"
 #include "enum_util.h"
 #include "reflection_util.h"
+#include "src/library_init.h"
 #include "structural_common.h"
 #include "value_util.h"
 
@@ -369,7 +370,7 @@ class ReprWriter {
 
 String ReprPrint(const Any& value) { return String(ReprWriter().Write(value)); }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::EnsureTypeAttrColumn(type_attr::kRepr);
   refl::GlobalDef().def("ffi.ReprPrint", ReprPrint);

@@ -25,6 +25,7 @@
 #include "big_int_text.h"
 #include "enum_util.h"
 #include "reflection_util.h"
+#include "src/library_init.h"
 #include "value_util.h"
 
 namespace tvm {
@@ -539,7 +540,7 @@ json::Value ToJSONGraph(const Any& value, const Any& metadata) {
 
 Any FromJSONGraph(const json::Value& value) { return GraphReader().Read(value); }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::EnsureTypeAttrColumn(type_attr::kDataToJson);
   refl::EnsureTypeAttrColumn(type_attr::kDataFromJson);

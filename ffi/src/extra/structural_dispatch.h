@@ -12,6 +12,7 @@
 
 #include <optional>
 
+#include "src/type_table.h"
 #include "value_util.h"
 
 namespace tvm {
@@ -19,6 +20,15 @@ namespace ffi {
 
 /// (type index, function) pairs; the first whose type takes a value is called.
 using CallbackList = Array<Tuple<int64_t, Function>>;
+
+/// Refuses callbacks for types that do not exist, before the walk compares indices.
+template <typename Callbacks>
+void CheckCallbackTypes(const Callbacks& callbacks) {
+  for (const auto& entry : callbacks) {
+    const int64_t wanted = entry.template get<0>();
+    if (wanted != kTVMFFIAny) TypeTable::Global()->Get(wanted);
+  }
+}
 
 /// Whether a value of type `actual` is of type `wanted` (-1: any value).
 inline bool TypeTakes(int64_t wanted, int32_t actual) {

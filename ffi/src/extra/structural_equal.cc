@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/library_init.h"
 #include "structural_common.h"
 #include "value_util.h"
 
@@ -470,7 +471,7 @@ Optional<AccessPathPair> StructuralEqual::GetFirstMismatch(const Any& lhs, const
   return machine.MismatchPaths();
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::EnsureTypeAttrColumn(type_attr::kSEqual);
   refl::GlobalDef()

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/library_init.h"
 #include "structural_common.h"
 #include "value_util.h"
 
@@ -367,7 +368,7 @@ uint64_t StructuralHash::Hash(const Any& value, bool map_free_vars, bool skip_te
   return HashMachine(map_free_vars, skip_tensor_content).Hash(value);
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::EnsureTypeAttrColumn(type_attr::kSHash);
   refl::GlobalDef().def(

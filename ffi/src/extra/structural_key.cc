@@ -3,6 +3,8 @@
 #include <tvm/ffi/extra/structural_key.h>
 #include <tvm/ffi/reflection/registry.h>
 
+#include "src/library_init.h"
+
 namespace tvm {
 namespace ffi {
 namespace {
@@ -19,7 +21,7 @@ bool EqualKeys(const Any& lhs, const Any& rhs) {
 
 }  // namespace
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::ObjectDef<StructuralKeyObj>()
       .def_ro("key", &StructuralKeyObj::key)

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/library_init.h"
 #include "structural_common.h"
 #include "structural_dispatch.h"
 #include "value_util.h"
@@ -40,6 +41,8 @@ Any MapGlobal(Any root, const CallbackList& plain, const CallbackList& with_kind
   if (order != 0 && order != 1) {
     TVM_FFI_THROW(ValueError) << "map order must be 0 (pre) or 1 (post), got " << order;
   }
+  CheckCallbackTypes(plain);
+  CheckCallbackTypes(with_kind);
   return detail::RunStructuralMap(
       std::move(root),
       [&](AnyView value, TVMFFIDefRegionKind kind) -> std::optional<Any> {
@@ -53,6 +56,7 @@ Any MapGlobal(Any root, const CallbackList& plain, const CallbackList& with_kind
 }
 
 Any MutateGlobal(Any root, const Array<Tuple<int64_t, Function, bool>>& callbacks) {
+  CheckCallbackTypes(callbacks);
   return detail::RunStructuralMutate(
       std::move(root),
       [&](AnyView value, StructuralMutatorObj* mutator, InplaceMode mode) -> std::optional<Any> {
@@ -78,7 +82,7 @@ Any MutateBuiltin(StructuralMutatorObj* mutator, AnyView value) {
 
 }  // namespace
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::EnsureTypeAttrColumn(type_attr::kStructuralMutate);
   refl::EnsureTypeAttrColumn(type_attr::kStructuralMaybeInplaceMutate);

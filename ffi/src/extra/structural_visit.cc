@@ -14,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "src/library_init.h"
 #include "structural_common.h"
 #include "structural_dispatch.h"
 #include "value_util.h"
@@ -49,6 +50,8 @@ Optional<VisitInterrupt> WalkGlobal(const Any& root, const CallbackList& plain,
   if (order != 0 && order != 1) {
     TVM_FFI_THROW(ValueError) << "walk order must be 0 (pre) or 1 (post), got " << order;
   }
+  CheckCallbackTypes(plain);
+  CheckCallbackTypes(with_kind);
   return detail::RunStructuralWalk(
              root,
              [&](AnyView value, TVMFFIDefRegionKind kind) {
@@ -65,6 +68,7 @@ Optional<VisitInterrupt> WalkGlobal(const Any& root, const CallbackList& plain,
 }
 
 Optional<VisitInterrupt> VisitGlobal(const Any& root, const CallbackList& callbacks) {
+  CheckCallbackTypes(callbacks);
   return detail::RunStructuralVisit(
              root,
              [&](AnyView value, StructuralVisitorObj* visitor, Optional<VisitInterrupt>* result) {
@@ -83,7 +87,7 @@ Optional<VisitInterrupt> VisitContainer(StructuralVisitorObj* visitor, AnyView v
 
 }  // namespace
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::EnsureTypeAttrColumn(type_attr::kStructuralVisit);
   refl::ObjectDef<VisitInterruptObj>(refl::init(false))

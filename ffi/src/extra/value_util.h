@@ -58,7 +58,7 @@ inline std::optional<Any> LookUp(const Any& mapping, const Any& key) {
                                             : find(mapping.cast<Dict<Any, Any>>());
 }
 
-/// Tensor data as bytes. ValueError unless it is contiguous CPU memory.
+/// Tensor data as bytes. ValueError unless it is contiguous CPU memory that exists.
 inline std::string_view TensorBytes(const DLTensor* tensor, const char* purpose) {
   if (tensor->device.device_type != kDLCPU) {
     TVM_FFI_THROW(ValueError) << purpose << " needs a CPU tensor, got device type "
@@ -67,8 +67,13 @@ inline std::string_view TensorBytes(const DLTensor* tensor, const char* purpose)
   if (!IsContiguous(*tensor)) {
     TVM_FFI_THROW(ValueError) << purpose << " needs a contiguous tensor";
   }
-  return std::string_view(static_cast<const char*>(tensor->data) + tensor->byte_offset,
-                          GetDataSize(*tensor));
+  const size_t size = GetDataSize(*tensor);
+  if (size == 0) return {};
+  if (tensor->data == nullptr) {
+    TVM_FFI_THROW(ValueError) << purpose << " needs the data of a tensor of " << size
+                              << " bytes, but its data pointer is NULL";
+  }
+  return std::string_view(static_cast<const char*>(tensor->data) + tensor->byte_offset, size);
 }
 
 inline uint64_t CombineHash(uint64_t seed, uint64_t value) {

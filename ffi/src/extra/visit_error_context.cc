@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/library_init.h"
 #include "structural_common.h"
 #include "value_util.h"
 
@@ -119,7 +120,7 @@ Array<AccessPath> VisitErrorContext::FindAccessPaths(const ObjectRef& root,
   return PathFinder(context, allow_prefix).Find(root);
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+TVM_FFI_LIBRARY_INIT_BLOCK() {
   namespace refl = tvm::ffi::reflection;
   refl::ObjectDef<VisitErrorContextObj>(refl::init(false))
       .def_ro("reverse_visit_pattern", &VisitErrorContextObj::reverse_visit_pattern)

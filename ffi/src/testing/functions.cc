@@ -48,14 +48,14 @@ TVM_FFI_NO_INLINE Error MakeTestError(const String& kind, const String& message,
   return Error(std::string(kind), std::string(message), backtrace);
 }
 
-void RaiseError(const String& kind, const String& message) {
-  throw MakeTestError(kind, message,
-                      TVMFFIBacktrace(__FILE__, __LINE__, "tvm::ffi::testing::TestRaiseError", 0));
-}
-
 void RegisterBasics() {
   refl::GlobalDef()
-      .def("testing.test_raise_error", RaiseError)
+      .def("testing.test_raise_error",
+           [](const String& kind, const String& message) {
+             throw MakeTestError(
+                 kind, message,
+                 TVMFFIBacktrace(__FILE__, __LINE__, "tvm::ffi::testing::TestRaiseError", 0));
+           })
       .def("testing.add_one", [](int64_t x) { return x + 1; })
       .def_packed("testing.nop", [](PackedArgs, Any*) {})
       .def_packed("testing.echo", [](PackedArgs args, Any* result) { *result = Any(args[0]); })

@@ -129,6 +129,44 @@ TEST(Array, MapKeepsIdentityWhenNothingChanges) {
   EXPECT_EQ(values[1], 2);
 }
 
+TEST(Array, JoinedAndGrown) {
+  Array<int> a{1, 2};
+  Array<int> b = Concat(a, Array<int>{3});
+  EXPECT_EQ(Ints(b), (V{1, 2, 3}));
+  EXPECT_EQ(Ints(a), (V{1, 2}));
+  EXPECT_EQ(V(b.rbegin(), b.rend()), (V{3, 2, 1}));
+  Array<int> grown;
+  std::vector<size_t> capacities;
+  for (int i = 0; i < 9; ++i) {
+    grown.push_back(i);
+    if (capacities.empty() || capacities.back() != grown.capacity()) {
+      capacities.push_back(grown.capacity());
+    }
+  }
+  EXPECT_EQ(capacities, (std::vector<size_t>{4, 8, 16}));
+  const ArrayObj* before = grown.GetArrayObj();
+  grown.emplace_back(9);
+  EXPECT_EQ(grown.GetArrayObj(), before) << "there was room";
+}
+
+TEST(Array, OneConvertsToTheOthersByCopy) {
+  Array<int> array{1, 2};
+  List<int> list = Any(array).cast<List<int>>();
+  list.push_back(3);
+  EXPECT_EQ(array.size(), 2U);
+  EXPECT_EQ(Ints(Any(list).cast<Array<int>>()), (V{1, 2, 3}));
+  Map<String, int> map{{"a", 1}};
+  Dict<String, int> dict = Any(map).cast<Dict<String, int>>();
+  dict.Set("b", 2);
+  EXPECT_EQ(map.size(), 1U);
+  EXPECT_EQ((Any(dict).cast<Map<String, int>>().size()), 2U);
+  EXPECT_EQ(ErrorOf([&] { Any(map).cast<Map<int, int>>(); }),
+            "TypeError: Cannot convert from type `Map[some key is ffi.SmallStr, V]` to "
+            "`Map<int, int>`");
+  EXPECT_EQ(ErrorOf([&] { Any(map).cast<Map<String, String>>(); }),
+            "TypeError: Cannot convert from type `Map[K, some value is int]` to `Map<str, str>`");
+}
+
 TEST(Array, MutateByApplyInPlaceOnlyWhenUnique) {
   Array<Node> a{Node(1), Node(2)};
   const ArrayObj* before = a.GetArrayObj();
@@ -383,6 +421,38 @@ TEST(Variant, Alternatives) {
   EXPECT_EQ(from_true.as<int>(), 1) << "converts to the first alternative that accepts";
   EXPECT_EQ(ErrorOf([] { Any(1.5).cast<Variant<int, String>>(); }),
             "TypeError: Cannot convert from type `float` to `Variant<int, str>`");
+}
+
+TEST(Variant, TravelsAndHashes) {
+  Variant<String, Node> text = String("key");
+  Map<Any, int> map{{Any(text), 1}};
+  EXPECT_EQ(map[String("key")], 1) << "a variant is its value";
+  Node node(3);
+  Variant<String, Node> object = node;
+  EXPECT_EQ(node.use_count(), 2);
+  EXPECT_TRUE(object.same_as(Variant<String, Node>(node)));
+  EXPECT_EQ(AnyHash()(Any(object)), AnyHash()(Any(node)));
+  Array<Node> nodes{node};
+  Array<Variant<String, Node>> wider = nodes;
+  EXPECT_TRUE(wider.same_as(nodes)) << "an upcast shares";
+  EXPECT_EQ(wider[0].get<Node>()->value, 3);
+  Function describe = Function::FromTyped([](const Variant<int, String>& value) {
+    return value.as<int>().has_value() ? String("int") : value.get<String>();
+  });
+  EXPECT_EQ(describe(4).cast<String>(), "int");
+  EXPECT_EQ(describe("text").cast<String>(), "text");
+}
+
+TEST(Shape, ViewsBorrow) {
+  Shape shape{4, 5};
+  ShapeView view = shape;
+  EXPECT_EQ(view.data(), shape.data());
+  EXPECT_EQ(view.size(), 2U);
+  EXPECT_EQ(view.Product(), 20);
+  EXPECT_EQ(view.back(), 5);
+  const std::initializer_list<int64_t> extents = {7, 8, 9};
+  EXPECT_EQ(ShapeView(extents)[2], 9);
+  EXPECT_TRUE(ShapeView().empty());
 }
 
 TEST(Shape, ValuesAndConversion) {

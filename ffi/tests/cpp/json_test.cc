@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// JSON text, JSON graphs and base64.
 #include <gtest/gtest.h>
+#include <tvm/ffi/big_int.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
@@ -18,6 +19,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,7 +38,24 @@ class ItemObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.json.Item", ItemObj, Object);
 };
 
+/// Stored as a text of its own.
+class SecretObj : public Object {
+ public:
+  int64_t code = 0;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.json.Secret", SecretObj, Object);
+};
+
 TVM_FFI_STATIC_INIT_BLOCK() {
+  refl::ObjectDef<SecretObj>().def_ro("code", &SecretObj::code);
+  refl::TypeAttrDef<SecretObj>()
+      .attr(type_attr::kDataToJson, Function::FromTyped([](const SecretObj* self) {
+              return String("0" + std::to_string(self->code));
+            }))
+      .attr(type_attr::kDataFromJson, Function::FromTyped([](const String& text) {
+              auto secret = make_object<SecretObj>();
+              secret->code = std::stoll(std::string(text));
+              return ObjectRef(secret);
+            }));
   refl::ObjectDef<ItemObj>()
       .def_ro("count", &ItemObj::count)
       .def_ro("dtype", &ItemObj::dtype)
@@ -178,6 +197,32 @@ TEST(JsonGraph, ObjectsKeepSharing) {
       R"({"root_index":1,"nodes":[{"type":"None"},)"
       R"({"type":"test.json.Item","data":{"count":1,"dtype":"int8","child":0}}]})");
   EXPECT_EQ(old.cast<ObjectRef>().as<ItemObj>()->label, "none");
+}
+
+TEST(JsonGraph, HooksReplaceTheFields) {
+  auto secret = make_object<SecretObj>();
+  secret->code = 41;
+  const String text = ToJSONGraphString(ObjectRef(secret));
+  EXPECT_EQ(text, R"({"root_index":0,"nodes":[{"type":"test.json.Secret","data":"041"}]})");
+  EXPECT_EQ(FromJSONGraphString(text).cast<ObjectRef>().as<SecretObj>()->code, 41);
+  EXPECT_THROW(
+      FromJSONGraphString(R"({"root_index":0,"nodes":[{"type":"test.json.Secret","data":7}]})"),
+      Error);
+}
+
+TEST(JsonGraph, BigIntegersAreDecimalText) {
+  std::string digits = "-123456789012345678901234567890";
+  std::istringstream stream(digits);
+  BigInt number;
+  stream >> number;
+  const String text = ToJSONGraphString(Any(number));
+  EXPECT_EQ(text, R"({"root_index":0,"nodes":[{"type":"ffi.BigInt","data":")" + digits + R"("}]})");
+  EXPECT_TRUE(RecursiveEq(FromJSONGraphString(text), Any(number)));
+  for (const char* bad : {"\"12x\"", "\"\"", "7", "null"}) {
+    const std::string damaged =
+        std::string(R"({"root_index":0,"nodes":[{"type":"ffi.BigInt","data":)") + bad + "}]}";
+    EXPECT_THROW(FromJSONGraphString(damaged), Error) << damaged;
+  }
 }
 
 TEST(JsonGraph, DamagedInputIsAnError) {

@@ -5,6 +5,7 @@
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/device.h>
 #include <tvm/ffi/dtype.h>
+#include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/function.h>
 
 #include <cstdlib>
@@ -74,6 +75,47 @@ TEST(Tensor, StridedViewsKeepTheSource) {
   EXPECT_EQ(live_buffers, 0);
   Tensor strided = Tensor::FromNDAllocStrided(HostAlloc(), {2, 2}, {1, 2}, kFloat32, kCPU, 64);
   EXPECT_EQ(strided.stride(1), 2);
+}
+
+int AllocateManaged(DLTensor* prototype, DLManagedTensorVersioned** out, void*,
+                    void (*)(void*, const char*, const char*)) {
+  *out =
+      Make(ShapeView(prototype->shape, static_cast<size_t>(prototype->ndim))).ToDLPackVersioned();
+  return 0;
+}
+
+TEST(Tensor, EnvironmentAllocates) {
+  EXPECT_NE(ErrorOf([] { Tensor::FromEnvAlloc(TVMFFIEnvTensorAlloc, {2}, kFloat32, kCPU); }),
+            "no error")
+      << "no allocator is set";
+  ASSERT_EQ(TVMFFIEnvSetDLPackManagedTensorAllocator(AllocateManaged, 0, nullptr), 0);
+  {
+    Tensor t = Tensor::FromEnvAlloc(TVMFFIEnvTensorAlloc, {2, 3}, kFloat32, kCPU);
+    EXPECT_EQ(t.numel(), 6);
+    EXPECT_EQ(t.stride(0), 3);
+    EXPECT_EQ(live_buffers, 1);
+  }
+  EXPECT_EQ(live_buffers, 0);
+  TVMFFIEnvSetDLPackManagedTensorAllocator(nullptr, 0, nullptr);
+}
+
+TEST(Tensor, UnsafeViewsNeedStrides) {
+  Tensor t = Make({4});
+  int64_t shape[1] = {2};
+  int64_t strides[1] = {2};
+  DLTensor prototype = *t.GetDLTensorPtr();
+  prototype.shape = shape;
+  prototype.strides = strides;
+  TVMFFIObjectHandle view = nullptr;
+  ASSERT_EQ(TVMFFITensorCreateUnsafeView(const_cast<TensorObj*>(t.get()), &prototype, &view), 0);
+  EXPECT_EQ(t.use_count(), 2);
+  EXPECT_EQ(TVMFFITensorGetDLTensorPtr(view)->strides[0], 2);
+  EXPECT_NE(TVMFFITensorGetDLTensorPtr(view)->shape, shape) << "extents are copied";
+  TVMFFIObjectDecRef(view);
+  EXPECT_EQ(t.use_count(), 1);
+  prototype.strides = nullptr;
+  EXPECT_EQ(TVMFFITensorCreateUnsafeView(const_cast<TensorObj*>(t.get()), &prototype, &view), -1);
+  EXPECT_NE(detail::MoveFromSafeCallRaised().message(), "");
 }
 
 TEST(Tensor, DLPackRoundTrip) {

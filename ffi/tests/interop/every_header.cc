@@ -11,6 +11,7 @@
 #include <tvm/ffi/extra/base64.h>
 #include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/extra/dataclass.h>
+#include <tvm/ffi/extra/dtype.h>
 #include <tvm/ffi/extra/json.h>
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/extra/serialization.h>

@@ -2,17 +2,18 @@
 # SPDX-FileCopyrightText: The OpenTVM authors
 """Runs the public JIT addon on the tvm_ffi of this interpreter.
 
-python orcjit_driver.py OBJECT.o SITE_PACKAGES_OF_THE_ADDON
+python orcjit_driver.py OBJECT.o OTHER_OBJECT.o SITE_PACKAGES_OF_THE_ADDON
 """
 
+import gc
 import sys
 
 import tvm_ffi
 
-sys.path.append(sys.argv[2])  # after ours: only the addon comes from there
+sys.path.append(sys.argv[3])  # after ours: only the addon comes from there
 import tvm_ffi_orcjit  # noqa: E402
 
-assert not tvm_ffi.__file__.startswith(sys.argv[2])
+assert not tvm_ffi.__file__.startswith(sys.argv[3])
 session = tvm_ffi_orcjit.ExecutionSession()
 module = session.load_module(sys.argv[1])
 assert module.add(3, 4) == 7
@@ -24,4 +25,47 @@ except ValueError as error:
 else:
     raise AssertionError("nothing raised")
 assert module.call_back(lambda x: x + 1, 1) == 2
+
+# In memory, beside the first one, without sharing its variables.
+with open(sys.argv[2], "rb") as file:
+    content = file.read()
+second = tvm_ffi_orcjit.default_session().load_module([content], name="second")
+assert module.kind == second.kind == "orcjit"
+counted = module.make_counted(5)
+assert (module.alive(), second.alive()) == (1, 0)
+assert module.is_pair(counted) and second.map_get(second.make_map(9), "key8") == 8
+del counted
+assert module.alive() == 0
+
+# A function keeps its library; errors of Python pass through.
+add, call_back = second.add, second.call_back
+del second
+gc.collect()
+assert add(20, 22) == 42
+
+
+class Own(Exception):
+    pass
+
+
+def fail(_):
+    raise original
+
+
+original = Own("mine")
+try:
+    call_back(fail, 1)
+except Own as error:
+    assert error is original
+else:
+    raise AssertionError("nothing raised")
+del add, call_back, module
+gc.collect()
+assert session.clear_free_slabs() >= 0
+try:
+    session.load_module(b"garbage")
+except RuntimeError:
+    pass
+else:
+    raise AssertionError("nothing raised")
 print("ok")

@@ -111,6 +111,59 @@ def test_traceback_joins_both_sides():
     assert "inner" in backtrace or "TestRaiseError" in backtrace
 
 
+def test_the_same_error_again_and_again():
+    """The second of its kind and place takes a shorter way, which must not show."""
+    seen = []
+    for i in range(6):
+        for kind in (ValueError, IndexError):
+            with pytest.raises(kind, match=f"^number {i}$") as info:
+                raise_error(kind.__name__, f"number {i}")
+            seen.append(info.value)
+    assert len({id(error) for error in seen}) == 12
+    summaries = [
+        [(f.name, f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)[1:]]
+        for error in seen
+    ]
+    assert summaries == [summaries[0]] * 12
+    assert [name for name, _, _ in summaries[0]] == ["tvm::ffi::testing::TestRaiseError"]
+    assert [error.__tvm_ffi_error__.message for error in seen[::2]] == [
+        f"number {i}" for i in range(6)
+    ]
+    assert seen[0].__tvm_ffi_error__ is not seen[2].__tvm_ffi_error__
+
+
+def test_many_registered_kinds():
+    classes = [type(f"Kind{i}", (Exception,), {}) for i in range(40)]
+    for cls in classes:
+        tvm_ffi.register_error(f"{__name__}.{cls.__name__}", cls)
+    for _ in range(2):
+        for cls in classes:
+            with pytest.raises(cls, match="^x$"):
+                raise_error(f"{__name__}.{cls.__name__}", "x")
+    other = type("Other", (Exception,), {})
+    tvm_ffi.register_error(f"{__name__}.Kind39", other)
+    with pytest.raises(other):
+        raise_error(f"{__name__}.Kind39", "x")
+
+
+def test_classes_that_resist():
+    class Closed(Exception):
+        def __setattr__(self, name, value):
+            raise AttributeError(name)
+
+    class Picky(Exception):
+        def __init__(self, first, second):
+            super().__init__(first)
+
+    tvm_ffi.register_error("test.Closed", Closed)
+    tvm_ffi.register_error("test.Picky", Picky)
+    for _ in range(3):
+        with pytest.raises(Closed, match="^x$"):
+            raise_error("test.Closed", "x")
+        with pytest.raises(Picky, match="^x$"):
+            raise_error("test.Picky", "x")
+
+
 def test_handled_exception_is_freed_without_gc():
     class Marked(Exception):
         pass

@@ -5,10 +5,12 @@
 import copy
 import gc
 import pickle
+import shutil
 import subprocess
 import sys
 import textwrap
 import threading
+import types
 import weakref
 
 import pytest
@@ -86,6 +88,19 @@ def test_deep_text(text):
         tvm_ffi.get_global_func("ffi.json.Parse")(text)
     with pytest.raises(ValueError):
         tvm_ffi.serialization.from_json_graph_str(text)
+
+
+def test_a_million_levels():
+    value, other = nested(Array, 1_000_000), nested(Array, 1_000_000)
+    assert value == other and hash(value) == hash(other)
+    assert tvm_ffi.structural_equal(value, other)
+    assert tvm_ffi.structural_hash(value) == tvm_ffi.structural_hash(other)
+    del other
+    copied = copy.deepcopy(value)
+    text = tvm_ffi.serialization.to_json_graph_str(value)
+    assert tvm_ffi.serialization.from_json_graph_str(text) == copied
+    assert len(repr(value)) > 2_000_000
+    assert len(tvm_ffi.get_global_func("ffi.json.Stringify")(value, None)) > 2_000_000
 
 
 def test_deep_python_objects():
@@ -220,6 +235,118 @@ def test_dict_that_changes_while_it_is_converted():
     items = {"a": "text " * 10, "b": Sly(), "c": 1}
     with pytest.raises(RuntimeError, match="changed size"):
         Map(items)
+
+
+# --- indices that nobody registered ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("index", [900_000, 2**31 - 1, 2**40, -5, 127])
+def test_unknown_type_indices(index):
+    api = tvm_ffi._ffi_api
+    callback = tvm_ffi.convert(lambda *args: None)
+    for use in (
+        lambda: core._type_index_to_type_info(index),
+        lambda: core.TypeSchema.from_type_index(index),
+        lambda: api.MakeObjectFromPackedArgs(index),
+        lambda: api._PyClassRegisterTypeAttrColumns(index, 24),
+        lambda: api.StructuralWalk([1], [(index, callback)], [], 1),
+        lambda: api.StructuralMap([1], [], [(index, callback)], 1),
+        lambda: api.StructuralVisit([1], [(index, callback)]),
+        lambda: api.StructuralMutate([1], [(index, callback, False)]),
+    ):
+        with pytest.raises(RuntimeError, match=f"Unknown type index {index}"):
+            use()
+
+
+# --- objects and their makers ----------------------------------------------------------------
+
+
+def test_objects_outlive_the_python_module_that_made_them():
+    source = """
+        import tvm_ffi
+
+        @tvm_ffi.dataclasses.py_class("testing.safety.Orphan")
+        class Orphan(tvm_ffi.Object):
+            text: str
+
+            def shout(self):
+                return self.text.upper()
+
+        @tvm_ffi.register_error("testing.safety.OrphanError")
+        class OrphanError(ValueError):
+            pass
+
+        def fail():
+            raise OrphanError("from a module that is gone")
+
+        made = Orphan("a text of some length")
+        callback = tvm_ffi.convert(lambda orphan: orphan.shout())
+        failing = tvm_ffi.convert(fail)
+    """
+    module = types.ModuleType("orphans")
+    sys.modules["orphans"] = module
+    exec(textwrap.dedent(source), module.__dict__)
+    held = Array([module.made, module.callback, module.failing])
+    watch = weakref.ref(module)
+    del sys.modules["orphans"], module
+    gc.collect()
+    assert watch() is None
+    made, callback, failing = held
+    assert callback(made) == "A TEXT OF SOME LENGTH"
+    assert repr(made) == 'testing.safety.Orphan(text="a text of some length")'
+    assert copy.deepcopy(made).text == made.text
+    with pytest.raises(ValueError, match="gone"):
+        failing()
+
+
+_LIBRARY_SCRIPT = """
+    import gc, sys
+    import tvm_ffi, tvm_ffi.cpp
+
+    REGISTERING = '''
+        #include <tvm/ffi/reflection/registry.h>
+        TVM_FFI_STATIC_INIT_BLOCK() {
+          tvm::ffi::reflection::GlobalDef().def("testing.safety.stays", [] { return 7; });
+        }
+        int64_t two() { return 2; }
+    '''
+
+    def build(name, source, functions):
+        return tvm_ffi.cpp.build_inline(
+            name, cpp_sources=source, functions=functions,
+            build_directory=f"{sys.argv[1]}/{name}", extra_cflags=["-O1", *sys.argv[2:]])
+
+    def mapped(name):
+        return any(name in line for line in open("/proc/self/maps"))
+
+    plain = build("plain_library", "int64_t one() { return 1; }", "one")
+    registering = build("registering_library", REGISTERING, "two")
+    one = tvm_ffi.load_module(plain, keep_module_alive=False).one
+    gc.collect()
+    assert one() == 1 and mapped("plain_library")
+    del one
+    gc.collect()
+    assert not mapped("plain_library")
+    module = tvm_ffi.load_module(registering, keep_module_alive=False)
+    assert module.two() == 2
+    del module
+    gc.collect()
+    assert tvm_ffi.get_global_func("testing.safety.stays")() == 7
+"""
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="needs a C++ compiler")
+def test_library_that_registered_something_stays(tmp_path):
+    """Its module may go, but its code is still reached through the tables."""
+    compiler = subprocess.run(["c++", "--version"], capture_output=True, text=True).stdout
+    # By default g++ marks inline variables as unique, and their libraries are never unloaded.
+    flags = [] if "clang" in compiler else ["-fno-gnu-unique"]
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(_LIBRARY_SCRIPT), str(tmp_path), *flags],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 # --- classes ---------------------------------------------------------------------------------

@@ -2,11 +2,13 @@
 # SPDX-FileCopyrightText: The OpenTVM authors
 """Structural equality and traversals, access paths, JSON graphs."""
 
+import numpy as np
 import pytest
 
 import tvm_ffi
-from tvm_ffi import StructuralKey, VisitInterrupt, WalkResult
+from tvm_ffi import DefRegionKind, StructuralKey, VisitInterrupt, WalkResult
 from tvm_ffi.access_path import AccessKind, AccessPath
+from tvm_ffi.dataclasses import py_class
 from tvm_ffi.testing import TestObjectBase
 
 
@@ -121,3 +123,98 @@ def test_json_graph():
     assert back[6]["k"].v_i64 == 4
     with pytest.raises(Exception):  # noqa: B017
         from_json_graph_str("{")
+
+
+@pytest.mark.parametrize("with_hook", [False, True])
+def test_regions(with_hook):
+    root = tvm_ffi.get_global_func("testing.make_visit_region_graph")(with_hook)
+    seen = {}
+
+    def note(value, kind):
+        seen[value] = kind
+
+    tvm_ffi.structural_walk(root, (), (int, note), order="pre")
+    kinds = {1: DefRegionKind.DEF_SIMPLE, 2: DefRegionKind.DEF_PATTERN, 3: DefRegionKind.NONE}
+    if with_hook:  # the hook puts everything below it into a region, and a 4 after it
+        assert seen.pop(4) == DefRegionKind.NONE
+        kinds[3] = DefRegionKind.DEF_SIMPLE
+    assert seen == kinds
+
+
+def test_visitor_state():
+    kinds = []
+
+    def visit(value, visitor):
+        if isinstance(value, int):
+            kinds.append(visitor.def_region_kind())
+            return
+        visitor.with_def_region_kind(DefRegionKind.DEF_PATTERN, lambda: visitor.visit(value[0]))
+        visitor.visit(value[1])
+
+    tvm_ffi.structural_visit([1, 2], ((tvm_ffi.Array, visit), (int, visit)))
+    assert kinds == [DefRegionKind.DEF_PATTERN, DefRegionKind.NONE]
+
+    def fail(value, visitor):
+        def body():
+            raise KeyError("inside")
+
+        with pytest.raises(KeyError):
+            visitor.with_def_region_kind(DefRegionKind.DEF_SIMPLE, body)
+        kinds.append(visitor.def_region_kind())
+
+    tvm_ffi.structural_visit([1], (int, fail))
+    assert kinds[-1] == DefRegionKind.NONE
+
+
+def test_traversal_state_does_not_outlive_the_traversal():
+    kept = []
+    tvm_ffi.structural_visit([1], (int, lambda v, visitor: kept.append(visitor)))
+    tvm_ffi.structural_mutate([1], (int, lambda v, mutator: kept.append(mutator)))
+    visitor, mutator = kept
+    for use in (lambda: visitor.visit([1]), lambda: mutator.mutate([1])):
+        try:
+            use()
+        except RuntimeError:
+            pass
+
+
+def test_variable_table():
+    @py_class("test_structural.Var", structural_eq="var")
+    class Var(tvm_ffi.Object):
+        name: str
+
+    x, y = Var("x"), Var("y")
+
+    def on_int(value, mutator):
+        assert mutator.var_remap_get(x) is None
+        mutator.var_remap_set(x, y)
+        assert mutator.var_remap_get(x).same_as(y)
+        return value
+
+    result = tvm_ffi.structural_mutate([1, x, x], (int, on_int))
+    assert result[1].same_as(y) and result[2].same_as(y)
+    assert tvm_ffi.structural_map([x], (int, lambda v: v))[0].same_as(x)
+
+
+def test_moved_roots_are_changed_in_place():
+    root = tvm_ffi.Array([tvm_ffi.Array([1])])
+    address = root.id_
+    mapped = tvm_ffi.structural_map(root._move(), (int, lambda v: v + 1))
+    assert mapped.id_ == address and list(mapped[0]) == [2]
+    kept = tvm_ffi.Array([1])
+    mapped = tvm_ffi.structural_map(kept, (int, lambda v: v + 1))
+    assert list(kept) == [1] and list(mapped) == [2]
+
+
+def test_tensor_content():
+    one, other = (tvm_ffi.from_dlpack(np.full(3, value, "float32")) for value in (1, 2))
+    same = tvm_ffi.from_dlpack(np.ones(3, "float32"))
+    wide = tvm_ffi.from_dlpack(np.ones(3, "float64"))
+    assert tvm_ffi.structural_equal(one, same)
+    assert not tvm_ffi.structural_equal(one, other)
+    assert tvm_ffi.structural_equal(one, other, skip_tensor_content=True)
+    assert not tvm_ffi.structural_equal(one, wide, skip_tensor_content=True)
+    assert tvm_ffi.structural_hash(one) == tvm_ffi.structural_hash(same)
+    assert tvm_ffi.structural_hash(one, skip_tensor_content=True) == tvm_ffi.structural_hash(
+        other, skip_tensor_content=True
+    )

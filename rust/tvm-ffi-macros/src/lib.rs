@@ -53,11 +53,11 @@ pub fn derive_object_ref(input: TokenStream) -> TokenStream {
 
 /// Defines an object type in Rust that every language can make, read, compare and copy.
 ///
-/// `#[rs_class("my.Key", final, s_eq_hash_kind = TreeNode, child_slots = 4,
+/// `#[rs_class("my.Key", final, s_eq_hash_kind = TreeNode, child_slots = 4, init = false,
 /// reflection = path, crate = path)]` stands on a struct whose first field `base` is the parent's
 /// object struct. The macro adds `#[repr(C)]`, `Deref` to the parent, `new(base, fields..)`,
 /// reflection of every other field (see `#[reflect(..)]` of `derive(Object)`), the creator, the
-/// constructor `__ffi_init__` and the shallow copy.
+/// constructor `__ffi_init__` (unless `init = false`) and the shallow copy.
 #[proc_macro_attribute]
 pub fn rs_class(args: TokenStream, item: TokenStream) -> TokenStream {
     finish(rs_class::expand(args.into(), item.into()))

@@ -20,6 +20,8 @@ pub struct ObjectOptions {
     pub krate: TokenStream,
     /// Whether objects can be made from zeros and copied.
     pub complete: bool,
+    /// Whether other languages get a constructor.
+    pub init: bool,
 }
 
 impl ObjectOptions {
@@ -35,6 +37,7 @@ impl ObjectOptions {
             reflection: None,
             krate: quote!(::tvm_ffi),
             complete: false,
+            init: true,
         }
     }
 }
@@ -243,7 +246,7 @@ fn reflection_of(
     doc: &str,
     options: &ObjectOptions,
 ) -> TokenStream {
-    let ObjectOptions { krate, kind, complete, .. } = options;
+    let ObjectOptions { krate, kind, complete, init, .. } = options;
     let fields = members.iter().map(|member| {
         let Reflected { ident, ty, name: key, doc, flags, default } = member;
         let default = match default {
@@ -264,6 +267,7 @@ fn reflection_of(
         }
     });
     let complete = complete.then(|| quote!(.creatable().copyable()));
+    let no_init = (!init).then(|| quote!(.without_init()));
     let extra = options.reflection.as_ref().map(|path| quote!(let def = #path(def);));
     quote! {
         impl #name {
@@ -273,7 +277,7 @@ fn reflection_of(
                 let def = #krate::ObjectDef::<Self>::new(#krate::SEqHashKind::#kind).doc(#doc);
                 // SAFETY: offsets and types are those of the fields.
                 let def = unsafe { def #(#fields)* };
-                let def = def #complete;
+                let def = def #complete #no_init;
                 #extra
                 def.finish()
             }

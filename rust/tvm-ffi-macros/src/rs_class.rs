@@ -46,6 +46,7 @@ impl Parse for Args {
                 }
                 "child_slots" => options.child_slots = input.parse::<Expr>()?,
                 "child_slots_can_overflow" => options.can_overflow = input.parse::<Expr>()?,
+                "init" => options.init = input.parse::<syn::LitBool>()?.value(),
                 "reflection" => options.reflection = Some(input.parse()?),
                 _ => return Err(Error::new_spanned(&word, format!("unknown option `{word}`"))),
             }

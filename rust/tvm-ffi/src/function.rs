@@ -17,7 +17,7 @@ use crate::function_internal::{metadata_text, views_of};
 use crate::object::{type_info, type_key, Object, ObjectArc, ObjectCore, ObjectRefCore};
 use crate::type_traits::ContainerElement;
 
-pub use crate::function_internal::{AsPackedCallable, PackedCallArg, PackedCallArgs};
+pub use crate::function_internal::{Argument, AsPackedCallable, PackedCallArg, PackedCallArgs};
 
 /// Object behind [`Function`].
 #[repr(C)]

@@ -8,9 +8,10 @@ use std::ffi::c_int;
 use tvm_ffi_sys::TVMFFIAny;
 
 use crate::any::{Any, AnyView};
+use crate::collections::tensor::TensorView;
 use crate::error::{guard_safe_call, Error, Result, TYPE_ERROR};
 use crate::function::Function;
-use crate::type_traits::ContainerElement;
+use crate::type_traits::{simple_schema, ContainerElement};
 
 /// A value that may stand in the tuple of [`Function::call_tuple`].
 pub trait PackedCallArg {
@@ -58,6 +59,110 @@ pub trait PackedCallArgs {
     fn call(self, function: &Function) -> Result<Any>;
 }
 
+/// A parameter type of a typed function. `TensorView`, `Option<TensorView>` and `AnyView` borrow
+/// from the call: a function that takes one must accept it with any lifetime, so that it cannot
+/// be kept.
+///
+/// ```
+/// use tvm_ffi::{Function, Result, Tensor, TensorView};
+/// # fn main() -> Result<()> {
+/// let numel = Function::from_typed(|x: TensorView| -> Result<usize> { Ok(x.numel()) });
+/// let tensor = Tensor::from_slice(&[1f32, 2.0], &[2])?;
+/// assert_eq!(numel.call_tuple((&tensor,))?.cast::<i64>()?, 2);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// ```compile_fail
+/// use tvm_ffi::{Function, Result, TensorView};
+/// fn keep(x: TensorView<'static>) -> Result<()> { Ok(()) }
+/// Function::from_typed(keep);
+/// ```
+pub trait Argument {
+    /// The parameter for one call.
+    type At<'a>;
+    /// Name in messages.
+    fn type_str() -> std::string::String;
+    /// JSON schema.
+    fn schema() -> std::string::String;
+    /// Reads the argument, converting if needed.
+    fn read(view: AnyView<'_>) -> Option<Self::At<'_>>;
+    /// What the view holds, for messages.
+    fn mismatch(view: AnyView<'_>) -> std::string::String {
+        view.type_key().to_string()
+    }
+    /// Error that explains a failed conversion better than a type mismatch would.
+    fn conversion_error(_view: AnyView<'_>) -> Option<Error> {
+        None
+    }
+}
+
+impl<T: ContainerElement> Argument for T {
+    type At<'a> = T;
+
+    fn type_str() -> std::string::String {
+        T::element_type_str()
+    }
+    fn schema() -> std::string::String {
+        T::element_schema()
+    }
+    fn read(view: AnyView<'_>) -> Option<T> {
+        T::from_view(view)
+    }
+    fn mismatch(view: AnyView<'_>) -> std::string::String {
+        <T as ContainerElement>::mismatch(view)
+    }
+    fn conversion_error(view: AnyView<'_>) -> Option<Error> {
+        <T as ContainerElement>::conversion_error(view)
+    }
+}
+
+impl Argument for AnyView<'static> {
+    type At<'a> = AnyView<'a>;
+
+    fn type_str() -> std::string::String {
+        "AnyView".to_string()
+    }
+    fn schema() -> std::string::String {
+        simple_schema("Any")
+    }
+    fn read(view: AnyView<'_>) -> Option<AnyView<'_>> {
+        Some(view)
+    }
+}
+
+impl Argument for TensorView<'static> {
+    type At<'a> = TensorView<'a>;
+
+    fn type_str() -> std::string::String {
+        "DLTensor*".to_string()
+    }
+    fn schema() -> std::string::String {
+        simple_schema("DLTensor*")
+    }
+    fn read(view: AnyView<'_>) -> Option<TensorView<'_>> {
+        TensorView::try_from(view).ok()
+    }
+}
+
+impl Argument for Option<TensorView<'static>> {
+    type At<'a> = Option<TensorView<'a>>;
+
+    fn type_str() -> std::string::String {
+        "Optional<DLTensor*>".to_string()
+    }
+    fn schema() -> std::string::String {
+        let tensor = <TensorView<'static> as Argument>::schema();
+        format!("{{\"type\":\"Optional\",\"args\":[{tensor}]}}")
+    }
+    fn read(view: AnyView<'_>) -> Option<Option<TensorView<'_>>> {
+        if view.is_none() {
+            return Some(None);
+        }
+        TensorView::try_from(view).ok().map(Some)
+    }
+}
+
 /// A Rust callable with arguments `A` (a tuple) and result `Result<R>`.
 pub trait AsPackedCallable<A, R>: Send + Sync + 'static {
     /// Converts the arguments, calls, converts the result.
@@ -78,14 +183,14 @@ fn wrong_count(signature: &str, want: usize, got: usize) -> Error {
 }
 
 #[cold]
-fn wrong_type<T: ContainerElement>(signature: &str, index: usize, view: AnyView<'_>) -> Error {
+fn wrong_type<T: Argument>(signature: &str, index: usize, view: AnyView<'_>) -> Error {
     if let Some(error) = T::conversion_error(view) {
         return error;
     }
     let text = format!(
         "Mismatched type on argument #{index} when calling: `{signature}`. \
          Expected `{}` but got `{}`",
-        T::element_type_str(),
+        T::type_str(),
         T::mismatch(view)
     );
     Error::new(TYPE_ERROR, &text, "")
@@ -96,15 +201,16 @@ macro_rules! arity {
         impl<Func, Ret, $($arg),*> AsPackedCallable<($($arg,)*), Ret> for Func
         where
             Func: Fn($($arg),*) -> Result<Ret> + Send + Sync + 'static,
+            Func: for<'call> Fn($($arg::At<'call>),*) -> Result<Ret>,
             Ret: ContainerElement,
-            $($arg: ContainerElement,)*
+            $($arg: Argument,)*
         {
             fn invoke(&self, name: Option<&str>, args: &[AnyView<'_>]) -> Result<Any> {
                 let signature = || <Func as AsPackedCallable<($($arg,)*), Ret>>::signature(name);
                 if args.len() != $count {
                     return Err(wrong_count(&signature(), $count, args.len()));
                 }
-                $(let $value = match $arg::from_view(args[$index]) {
+                $(let $value = match $arg::read(args[$index]) {
                     Some(value) => value,
                     None => return Err(wrong_type::<$arg>(&signature(), $index, args[$index])),
                 };)*
@@ -113,14 +219,14 @@ macro_rules! arity {
 
             fn signature(name: Option<&str>) -> std::string::String {
                 let args: Vec<std::string::String> =
-                    vec![$(format!("{}: {}", $index, $arg::element_type_str())),*];
+                    vec![$(format!("{}: {}", $index, $arg::type_str())),*];
                 let ret = Ret::element_type_str();
                 let ret = if ret == "None" { "void".to_string() } else { ret };
                 format!("{}({}) -> {ret}", name.unwrap_or(""), args.join(", "))
             }
 
             fn schema() -> std::string::String {
-                let args: Vec<std::string::String> = vec![$($arg::element_schema()),*];
+                let args: Vec<std::string::String> = vec![$($arg::schema()),*];
                 format!(
                     "{{\"type\":\"ffi.Function\",\"named_args\":{{\"return\":[{}],\"params\":[{}]}}}}",
                     Ret::element_schema(),

@@ -10,7 +10,7 @@
 //! | call and publish functions | [`Function`], [`tvm_ffi_dll_export_typed_func!`] |
 //! | load a compiled library | [`Module`] |
 //! | share data | [`String`], [`Bytes`], [`Array`], [`List`], [`Map`], [`Dict`], [`Shape`], [`Tensor`] |
-//! | define object types | [`rs_class`], [`def_object_ref!`], `#[derive(Object)]`, `#[derive(ObjectRef)]` |
+//! | define object types | [`rs_class`], [`def_object_ref!`], [`EnumDef`], `#[derive(Object)]`, `#[derive(ObjectRef)]` |
 //! | fail | [`Result`], [`Error`], [`bail!`], [`ensure!`] |
 //! | walk and rewrite trees of objects | [`structural_walk`], [`structural_visit`], [`structural_map`], [`structural_mutate`] |
 //!
@@ -35,6 +35,7 @@ pub mod function_internal;
 mod macros;
 pub mod object;
 mod object_ref;
+mod object_weak;
 pub mod optional;
 pub mod reflection;
 pub mod rvalue_ref;
@@ -68,15 +69,21 @@ pub use crate::extra::structural_callbacks::Dispatcher;
 pub use crate::function::Function;
 pub use crate::object::{
     Object, ObjectArc, ObjectCore, ObjectCoreWithExtraItems, ObjectIdentity, ObjectRef,
-    ObjectRefCast, ObjectRefCore,
+    ObjectRefCast, ObjectRefCore, ObjectWeak,
 };
 pub use crate::optional::{Optional, OptionalCompatible};
 pub use crate::reflection::{
-    get_type_attr, AccessKind, AccessPath, AccessStep, FieldFlags, FieldGetter, FieldSetter,
-    ObjectDef, SEqHashKind, ShallowCopy, TypeAttrColumn, UnsafeInit,
+    get_type_attr, AccessKind, AccessPath, AccessStep, EnumDef, EnumObj, FieldFlags, FieldGetter,
+    FieldSetter, IntEnumObj, ObjectDef, SEqHashKind, ShallowCopy, StrEnumObj, TypeAttrColumn,
+    UnsafeInit,
 };
 pub use crate::rvalue_ref::RValueRef;
 pub use crate::static_init::run_static_init_blocks;
 pub use crate::string::{Bytes, String};
 pub use crate::type_traits::{AnyCompatible, ContainerElement};
 pub use tvm_ffi_macros::{dispatch, match_any, rs_class, Object, ObjectRef};
+
+// The guide's examples are tests of this crate.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/ffi/guides/rust-library.md")]
+pub struct RustLibraryGuide;

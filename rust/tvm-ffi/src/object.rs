@@ -24,13 +24,14 @@ use tvm_ffi_sys::{
 use crate::error::Error;
 
 pub use crate::object_ref::{ref_cell, ObjectIdentity, ObjectRef, ObjectRefCast, ObjectRefCore};
+pub use crate::object_weak::ObjectWeak;
 
-const STRONG_ONE: u64 = 1;
-const WEAK_ONE: u64 = 1 << 32;
+pub(crate) const STRONG_ONE: u64 = 1;
+pub(crate) const WEAK_ONE: u64 = 1 << 32;
 const BOTH_ONE: u64 = STRONG_ONE | WEAK_ONE;
-const STRONG_MASK: u64 = WEAK_ONE - 1;
+pub(crate) const STRONG_MASK: u64 = WEAK_ONE - 1;
 const FLAG_STRONG: c_int = 1;
-const FLAG_WEAK: c_int = 2;
+pub(crate) const FLAG_WEAK: c_int = 2;
 
 /// Start of every object: its reference counts, type index and deleter.
 ///
@@ -232,7 +233,11 @@ pub unsafe fn dec_ref(object: *mut TVMFFIObject) {
     }
 }
 
-unsafe fn call_deleter(object: *mut TVMFFIObject, flags: c_int) {
+/// Runs the deleter of an object.
+///
+/// # Safety
+/// The caller gave up the last reference of the kind that `flags` names.
+pub(crate) unsafe fn call_deleter(object: *mut TVMFFIObject, flags: c_int) {
     // SAFETY: promised by the caller; objects without deleter are static and never freed.
     unsafe {
         if let Some(deleter) = (*object).deleter {

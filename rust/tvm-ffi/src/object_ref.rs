@@ -7,7 +7,7 @@
 use tvm_ffi_sys::{TVMFFIAny, TVMFFITypeIndex};
 
 use crate::error::Error;
-use crate::object::{inc_ref, type_key, Object, ObjectArc, ObjectCore};
+use crate::object::{inc_ref, type_key, Object, ObjectArc, ObjectCore, ObjectWeak};
 
 /// A reference type: a struct with one [`ObjectArc`] inside.
 ///
@@ -73,6 +73,11 @@ pub trait ObjectRefCast: ObjectRefCore {
                 "",
             )
         })
+    }
+
+    /// Reference that does not keep the object alive.
+    fn downgrade(&self) -> ObjectWeak<Self::ContainerType> {
+        ObjectWeak::new(Self::data(self))
     }
 
     /// Whether both refer to one object.

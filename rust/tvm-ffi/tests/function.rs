@@ -68,6 +68,32 @@ fn wrong_arguments_name_the_signature() {
 }
 
 #[test]
+fn borrowed_parameters() {
+    testing();
+    let count = |x: TensorView, y: Option<TensorView>, any: AnyView| -> Result<i64> {
+        let count = (x.numel() + y.map_or(0, |y| y.numel())) as i64;
+        Ok(if any.is_none() { count } else { -count })
+    };
+    let numel = Function::from_typed_named("numel", count);
+    let x = Tensor::from_slice(&[1f32, 2.0, 3.0], &[3]).unwrap();
+    let references = || Any::from(x.clone()).debug_strong_count().unwrap() - 1;
+    assert_eq!(numel.call_tuple((&x, (), ())).unwrap().cast::<i64>().unwrap(), 3);
+    assert_eq!(numel.call_tuple((x.as_view(), &x, 1)).unwrap().cast::<i64>().unwrap(), -6);
+    assert_eq!(references(), 1, "nothing was kept");
+    let error = numel.call_tuple((1, (), ())).unwrap_err();
+    assert_eq!(
+        error.message(),
+        "Mismatched type on argument #0 when calling: `numel(0: DLTensor*, \
+         1: Optional<DLTensor*>, 2: AnyView) -> int`. Expected `DLTensor*` but got `int`"
+    );
+    fn first(x: TensorView) -> Result<f32> {
+        Ok(x.data_as_slice::<f32>()?[0])
+    }
+    let first = Function::from_typed(first);
+    assert_eq!(first.call_tuple((&x,)).unwrap().cast::<f32>().unwrap(), 1.0);
+}
+
+#[test]
 fn global_functions_come_and_go() {
     let twice = |x: i64| -> Result<i64> { Ok(2 * x) };
     Function::register_global_typed("rust_test.twice", twice, "Doubles.").unwrap();

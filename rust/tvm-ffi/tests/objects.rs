@@ -101,6 +101,115 @@ fn objects_die_with_the_last_reference() {
     assert_eq!(DROPPED.load(Ordering::SeqCst), 1);
 }
 
+#[test]
+fn weak_references() {
+    static GONE: AtomicUsize = AtomicUsize::new(0);
+    struct Noisy;
+    impl Drop for Noisy {
+        fn drop(&mut self) {
+            GONE.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    #[repr(C)]
+    #[derive(Object)]
+    #[type_key = "rust_test.Weakly"]
+    #[type_register]
+    struct WeaklyObj {
+        base: Object,
+        noisy: Noisy,
+    }
+    let strong = ObjectArc::new(WeaklyObj { base: Object::new(), noisy: Noisy });
+    let _ = &strong.noisy;
+    let weak = ObjectWeak::new(&strong);
+    let twin = weak.clone();
+    assert!(weak.ptr_eq(&twin) && !ObjectArc::is_unique(&strong));
+    assert_eq!((ObjectArc::weak_count(&strong), weak.strong_count()), (3, 1));
+    let again = weak.upgrade().unwrap();
+    assert!(ObjectArc::ptr_eq(&strong, &again));
+    drop((strong, twin));
+    assert_eq!(GONE.load(Ordering::SeqCst), 0);
+    drop(again);
+    assert_eq!(GONE.load(Ordering::SeqCst), 1, "the value dies with the last strong reference");
+    assert!(weak.upgrade().is_none());
+    assert_eq!(format!("{weak:?}"), "weak (gone)");
+    // Objects of C++ as well.
+    testing();
+    let array = Array::new(vec![String::from("a text beyond seven bytes")]);
+    let weak = array.downgrade();
+    assert!(Array::<String>::from_data(weak.upgrade().unwrap()).same_as(&array));
+    drop(array);
+    assert!(weak.upgrade().is_none());
+}
+
+#[test]
+fn weak_references_race_with_the_last_strong_one() {
+    for _ in 0..200 {
+        let strong = Tensor::from_slice(&[1i64, 2, 3], &[3]).unwrap();
+        let weak = strong.downgrade();
+        let upgraded = std::thread::scope(|scope| {
+            let other = scope.spawn(|| weak.upgrade().map(|data| Tensor::from_data(data).numel()));
+            drop(strong);
+            other.join().unwrap()
+        });
+        assert!(upgraded.is_none_or(|count| count == 3));
+        assert_eq!(weak.strong_count(), 0);
+    }
+}
+
+#[rs_class("rust_test.Suit", final, init = false, s_eq_hash_kind = UniqueInstance)]
+struct SuitObj {
+    base: EnumObj,
+    pub red: bool,
+}
+
+#[rs_class("rust_test.Priority", final, init = false, s_eq_hash_kind = UniqueInstance)]
+struct PriorityObj {
+    base: IntEnumObj,
+}
+
+#[test]
+fn enums() {
+    testing();
+    let hearts = EnumDef::new("hearts", |base| SuitObj::new(base, true)).unwrap();
+    let hearts = hearts.set_attr("symbol", String::from("♥")).unwrap();
+    EnumDef::new("spades", |base| SuitObj::new(base, false)).unwrap();
+    assert!(hearts.entry().red);
+    assert_eq!((hearts.entry().name(), hearts.entry().number()), ("hearts", 0));
+    let spades = EnumDef::<SuitObj>::get(1).unwrap().unwrap();
+    assert_eq!(spades.name(), "spades");
+    assert!(EnumDef::<SuitObj>::get("clubs").unwrap().is_none());
+    let symbol = EnumDef::<SuitObj>::attr("hearts", "symbol").unwrap();
+    assert_eq!(symbol.cast::<String>().unwrap(), "♥");
+    assert!(EnumDef::<SuitObj>::attr("spades", "symbol").unwrap().is_none());
+    assert_eq!(hearts.set_attr("symbol", 1).err().unwrap().kind(), RUNTIME_ERROR);
+    let again = EnumDef::new("hearts", |base| SuitObj::new(base, true));
+    assert!(again.err().unwrap().message().contains("already has an entry `hearts`"));
+    // Entries keep their identity in JSON graphs and deep copies.
+    let any = Any::from(ObjectRef::from_data(unsafe_upcast(&spades)));
+    let graph = Function::get_global("ffi.ToJSONGraphString").unwrap();
+    let text = graph.call_tuple((&any, ())).unwrap();
+    let read = Function::get_global("ffi.FromJSONGraphString").unwrap();
+    assert!(read.call_tuple((&text,)).unwrap().same_as(&any));
+    let copy = Function::get_global("ffi.DeepCopy").unwrap();
+    assert!(copy.call_tuple((&any,)).unwrap().same_as(&any));
+    assert!(Function::from_type_method(SuitObj::type_index(), "__ffi_init__").is_err());
+    let repr = Function::get_global("ffi.ReprPrint").unwrap().call_tuple((&any,)).unwrap();
+    assert_eq!(repr.cast::<String>().unwrap(), "rust_test.Suit.spades");
+
+    let make = |base: EnumObj| PriorityObj::new(IntEnumObj::from(base));
+    EnumDef::with_number("high", 10, make).unwrap();
+    let high = EnumDef::<PriorityObj>::get(10).unwrap().unwrap();
+    assert_eq!(high.name(), "high");
+    assert!(EnumDef::with_number("higher", 10, make).is_err());
+    let other = EnumDef::new("x", |_| HolderObj { base: Object::new(), counted: Counted });
+    assert_eq!(other.err().unwrap().kind(), TYPE_ERROR);
+}
+
+fn unsafe_upcast<T: ObjectCore>(entry: &ObjectArc<T>) -> ObjectArc<Object> {
+    // SAFETY: every object is an Object.
+    unsafe { ObjectArc::cast_unchecked(entry.clone()) }
+}
+
 /// A named thing.
 #[rs_class("rust_test.Shape2d", s_eq_hash_kind = TreeNode, child_slots = 4)]
 struct Shape2dObj {

@@ -26,8 +26,8 @@ enum DLExtDataTypeCode { kDLExtCustomBegin = 129 };
 namespace detail {
 
 /// Text of a type code inside a dtype string; throws ValueError for an unknown one.
-inline const char* DLDataTypeCodeAsCStr(DLDataTypeCode type_code) {
-  switch (static_cast<int>(type_code)) {
+inline const char* DLDataTypeCodeAsCStr(int type_code) {  // not the enum: any byte may come
+  switch (type_code) {
     case kDLInt:
       return "int";
     case kDLUInt:
@@ -67,7 +67,7 @@ inline const char* DLDataTypeCodeAsCStr(DLDataTypeCode type_code) {
     default:
       break;
   }
-  TVM_FFI_THROW(ValueError) << "unknown dtype code " << static_cast<int>(type_code);
+  TVM_FFI_THROW(ValueError) << "unknown dtype code " << type_code;
   TVM_FFI_UNREACHABLE();
 }
 

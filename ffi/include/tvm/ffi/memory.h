@@ -6,6 +6,7 @@
 #define TVM_FFI_MEMORY_H_
 
 #include <tvm/ffi/object.h>
+#include <tvm/ffi/thread_state.h>
 
 #include <cstddef>
 #include <new>
@@ -48,19 +49,7 @@ struct DeferredDestroy {
   DeferredDestroy* next;
 };
 
-/// Per thread; without a destructor of its own, so that it serves until the thread is gone.
-struct DestroyState {
-  int32_t depth;
-  bool draining;
-  DeferredDestroy* pending;
-};
-
-inline DestroyState& CurrentDestroyState() {
-  static thread_local DestroyState state{};
-  return state;
-}
-
-TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE inline void DeferDestroy(DestroyState* state,
+TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE inline void DeferDestroy(ThreadState* state,
                                                              TVMFFIObject* header, int flags,
                                                              FObjectDeleter deleter) {
   if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) == 0) {
@@ -70,8 +59,8 @@ TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE inline void DeferDestroy(DestroyState* state
   state->pending = new DeferredDestroy{header, deleter, flags, state->pending};
 }
 
-TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE inline void DrainDeferred(DestroyState* state) {
-  state->draining = true;
+TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE inline void DrainDeferred(ThreadState* state) {
+  state->draining = 1;
   while (state->pending != nullptr) {
     const DeferredDestroy item = *state->pending;
     delete state->pending;
@@ -81,11 +70,12 @@ TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE inline void DrainDeferred(DestroyState* stat
       ObjectUnsafe::DecWeakRefObjectHandle(item.header);
     }
   }
-  state->draining = false;
+  state->draining = 0;
 }
 
 /// Body of a deleter. A chain of objects is destroyed link inside link; beyond some depth the rest
-/// waits until the outermost destructor is done, so that no chain is too long for the stack.
+/// waits until the outermost destructor is done, so that no chain is too long for the stack (where
+/// the loaded library keeps a state of threads).
 template <typename FDestroy, typename FFree>
 TVM_FFI_INLINE void DestroyBounded(void* self, int flags, FObjectDeleter deleter, FDestroy destroy,
                                    FFree free) {
@@ -94,16 +84,23 @@ TVM_FFI_INLINE void DestroyBounded(void* self, int flags, FObjectDeleter deleter
     if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) free();
     return;
   }
-  DestroyState& state = CurrentDestroyState();
-  if (state.depth >= kMaxDepth) {
-    DeferDestroy(&state, static_cast<TVMFFIObject*>(self), flags, deleter);
+  ThreadState* state = CurrentThreadState();
+  if (state == nullptr) {
+    destroy();
+    if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) free();
     return;
   }
-  ++state.depth;
+  if (state->destroy_depth >= kMaxDepth) {
+    DeferDestroy(state, static_cast<TVMFFIObject*>(self), flags, deleter);
+    return;
+  }
+  ++state->destroy_depth;
   destroy();
-  --state.depth;
+  --state->destroy_depth;
   if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) free();
-  if (state.depth == 0 && state.pending != nullptr && !state.draining) DrainDeferred(&state);
+  if (state->destroy_depth == 0 && state->pending != nullptr && state->draining == 0) {
+    DrainDeferred(state);
+  }
 }
 
 /// Creates and destroys one T in memory of `sizeof(T) + extra` bytes.

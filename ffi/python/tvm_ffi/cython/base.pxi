@@ -27,6 +27,8 @@ from numbers import Integral, Real
 cdef extern from "dlpack/dlpack.h" nogil:
     ctypedef enum _CDLDeviceType "DLDeviceType":
         kDLCPU
+        kDLCUDAHost
+        kDLROCMHost
 
     ctypedef struct DLDevice:
         _CDLDeviceType device_type
@@ -288,13 +290,30 @@ cdef extern from "Python.h":
     int PyErr_CheckSignals()
     int PyGILState_Ensure()
     void PyGILState_Release(int)
-    object _PyLong_FromByteArray(const unsigned char*, size_t, int, int)
+
+
+cdef extern from "py_compat.h" namespace "tvm_ffi_py":
+    void FindTypeSlots()
+    object NewMethod(object, object)
+    object NewNativeFrame(const char*, const char*, int, object)
+
+
+FindTypeSlots()
 
 
 cdef extern from "py_numpy.h" namespace "tvm_ffi_py":
     object DescribeNumpy(object)
     void SetNumpyType(int, int, int)
     PyObject* WrapNumpy(PyObject*)
+    bint HasNumpyApi()
+    int SetNumpyApi(object) except -1
+    PyObject* NumpyFromTensor(PyObject*)
+
+
+cdef extern from "py_error.h" namespace "tvm_ffi_py":
+    void RememberErrorClass(const char*, Py_ssize_t, PyObject*)
+    void RememberFrames(const TVMFFIByteArray&, PyObject*)
+    bint RaiseKnownError(int)
 
 
 cdef extern from "py_construct.h" namespace "tvm_ffi_py":
@@ -332,6 +351,7 @@ cdef extern from "py_call.h" namespace "tvm_ffi_py":
         PyTypeObject* tensor_fast_type
         PyTypeObject* function_type
         PyTypeObject* object_type
+        PyTypeObject* error_type
         PyTypeObject* ndarray_type
         int (*pack_slow)(PyObject*, TVMFFIAny*, void**, CallFrame*) except -1
         object (*to_python)(TVMFFIAny, const DLPackExchangeAPI*)
@@ -353,7 +373,6 @@ cdef extern from "py_call.h" namespace "tvm_ffi_py":
     void* NewPyError(PyObject*, const char*, const char*, size_t, const char*, size_t, void*, void*)
     PyObject* TakeException(void*)
     TVMFFIByteArray NativeFrames(void*)
-    object NewNativeFrame(const char*, const char*, int, object)
     void AppendBacktrace(void*, const TVMFFIByteArray*)
 
     cdef cppclass CObjectLayout:

@@ -35,13 +35,15 @@ cdef int _start() except -1:
     hooks().tensor_fast_type = hooks().tensor_type
     hooks().function_type = <PyTypeObject*><PyObject*>Function
     hooks().object_type = <PyTypeObject*><PyObject*>CObject
+    hooks().error_type = <PyTypeObject*><PyObject*>Error
     hooks().pack_slow = _pack_slow
     hooks().to_python = _to_python
     hooks().raise_ffi_error = _raise_ffi_error
     hooks().set_raised_from_python = _set_raised_from_python
-    for cls in (_SequenceState, _MappingState, Tensor):
+    for cls in (_SequenceState, _MappingState, Tensor, Error):
         AddPlainConstructor(<PyTypeObject*><PyObject*>cls)
     MakePlain(<PyTypeObject*><PyObject*>Tensor, False)
+    MakePlain(<PyTypeObject*><PyObject*>Error, False)
     EnableClassVectorcall(_ObjectSlotsMeta)
     EnableVectorcall(hooks().function_type, function_slot)
     EnableVectorcall(<PyTypeObject*><PyObject*>FieldGetter, getter_slot)

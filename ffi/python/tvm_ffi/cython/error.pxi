@@ -14,9 +14,13 @@ cdef int _MAX_TRACEBACK_FRAMES = 512
 
 
 def _register_error_kind(name, cls):
+    cdef Py_ssize_t size = 0
+    cdef const char* text
     name = str(name)
     ERROR_NAME_TO_TYPE[name] = cls
     ERROR_TYPE_TO_NAME[cls] = name
+    text = PyUnicode_AsUTF8AndSize(name, &size)
+    RememberErrorClass(text, size, <PyObject*>cls)
 
 
 for _cls in (RuntimeError, ValueError, TypeError, AttributeError, KeyError, IndexError,
@@ -145,7 +149,8 @@ cdef tuple _frames_of_text(str text):
         frame = NewNativeFrame(
             (<str>filename).encode("utf-8", "replace"), (<str>function).encode("utf-8", "replace"),
             line, {"__name__": "<native>"})
-        frames.append((frame, line))
+        if frame is not None:
+            frames.append((frame, line))
     found = tuple(frames)
     if len(_FRAMES_OF_TEXT) >= _MAX_FRAME_TEXTS:
         _FRAMES_OF_TEXT.clear()
@@ -154,9 +159,11 @@ cdef tuple _frames_of_text(str text):
     return found
 
 
-cdef object _splice_frames(object traceback, str text):
+cdef object _splice_frames(object traceback, const TVMFFIByteArray* text):
     """`traceback` below synthetic frames for `text`."""
-    for frame, line in _frames_of_text(text):
+    cdef tuple frames = _frames_of_text(_text(text))
+    RememberFrames(text[0], <PyObject*>frames)
+    for frame, line in frames:
         traceback = _TracebackType(traceback, frame, 0, line)
     return traceback
 
@@ -175,7 +182,6 @@ cdef object _to_exception(void* handle):
     """Exception for a borrowed ffi.Error, its traceback extended by the native frames."""
     cdef TVMFFIErrorCell* cell = TVMFFIErrorGetCellPtr(handle)
     cdef TVMFFIByteArray native = NativeFrames(handle)
-    cdef str frames = _text(&native)
     cdef PyObject* original = TakeException(handle)
     cdef void* plain = NULL
     cdef Error error
@@ -196,10 +202,12 @@ cdef object _to_exception(void* handle):
     error.chandle = plain
     try:
         exception.__tvm_ffi_error__ = error
-    except (AttributeError, TypeError):
-        pass  # a class without room for attributes
-    if frames:
-        exception.__traceback__ = _splice_frames(exception.__traceback__, frames)
+    except Exception:
+        pass  # a class without room for attributes, or that refuses them
+    if native.size != 0:
+        # Not by assignment: the class may have a `__setattr__` of its own.
+        trace = _splice_frames(exception.__traceback__, &native)
+        PyException_SetTraceback(<PyObject*>exception, <PyObject*>trace)
     return exception
 
 
@@ -257,6 +265,8 @@ cdef void _raise_ffi_error(int status) noexcept:
     cdef PyObject* kind = NULL
     cdef PyObject* value = NULL
     cdef PyObject* trace = NULL
+    if RaiseKnownError(status):
+        return
     try:
         _build_pending(status)
     except BaseException as err:

@@ -132,12 +132,12 @@ cdef extern from *:
       DLManagedTensor managed;
       int64_t dims[1];
     };
-    static void tvm_ffi_py_free_borrowed(DLManagedTensor* self) { PyMem_RawFree(self); }
+    static void tvm_ffi_py_free_borrowed(DLManagedTensor* self) { std::free(self); }
     /// Managed copy of a borrowed DLTensor: the extents are copied, the data is not.
     static DLManagedTensor* tvm_ffi_py_borrow(const DLTensor* view) {
       const size_t n = static_cast<size_t>(view->ndim);
       auto* out = static_cast<TVMFFIPyBorrowed*>(
-          PyMem_RawMalloc(sizeof(TVMFFIPyBorrowed) + 2 * n * sizeof(int64_t)));
+          std::malloc(sizeof(TVMFFIPyBorrowed) + 2 * n * sizeof(int64_t)));
       if (out == nullptr) return nullptr;
       out->managed.dl_tensor = *view;
       out->managed.manager_ctx = nullptr;
@@ -341,13 +341,20 @@ cdef object _global(str name):
     """A function that the core itself registers; it is never replaced."""
     found = _GLOBAL_CACHE.get(name)
     if found is None:
-        found = _get_global_func(name, False)
+        found = get_global_func(name)
         _GLOBAL_CACHE[name] = found
     return found
 
 
-def _get_global_func(name, allow_missing):
-    """Function of a global name; None if missing and allowed."""
+def get_global_func(name, allow_missing=False):
+    """Look up a global function.
+
+    Returns:
+        The function; None if it is missing and `allow_missing` is true.
+
+    Raises:
+        ValueError: It is missing.
+    """
     cdef str text = str(name)
     cdef TVMFFIByteArray bytes = _byte_array(text)
     cdef void* handle = NULL

@@ -8,7 +8,6 @@
 #define TVM_FFI_PYTHON_PY_CALL_H_
 
 #include <Python.h>
-#include <frameobject.h>
 #include <tvm/ffi/c_api.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
@@ -82,14 +81,8 @@ bool PackNumpy(PyObject* array, TVMFFIAny* out, void** owned);
 
 TVM_FFI_PY_HOT int PackText(PyObject* arg, TVMFFIAny* out, void** owned) {
   Py_ssize_t size;
-  const char* data;
-  if (PyUnicode_IS_COMPACT_ASCII(arg)) {
-    size = PyUnicode_GET_LENGTH(arg);
-    data = reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(arg));
-  } else {
-    data = PyUnicode_AsUTF8AndSize(arg, &size);
-    if (data == nullptr) return -1;
-  }
+  const char* data = Utf8(arg, &size);
+  if (data == nullptr) return -1;
   if (size <= 7) {
     out->type_index = kTVMFFISmallStr;
     out->small_str_len = static_cast<uint32_t>(size);
@@ -103,21 +96,6 @@ TVM_FFI_PY_HOT int PackText(PyObject* arg, TVMFFIAny* out, void** owned) {
   }
   *owned = out->v_obj;
   return 0;
-}
-
-/// Value of an exact int that fits one machine digit; false for all others.
-TVM_FFI_PY_HOT bool CompactInt(PyObject* arg, int64_t* out) {
-  auto* value = reinterpret_cast<PyLongObject*>(arg);
-#if PY_VERSION_HEX >= 0x030C0000
-  if (!PyUnstable_Long_IsCompact(value)) return false;
-  *out = PyUnstable_Long_CompactValue(value);
-  return true;
-#else
-  const Py_ssize_t size = Py_SIZE(value);
-  if (size < -1 || size > 1) return false;
-  *out = static_cast<int64_t>(size) * static_cast<int64_t>(value->ob_digit[0]);
-  return true;
-#endif
 }
 
 int PackOther(PyObject* arg, TVMFFIAny* out, void** owned, CallFrame* frame);
@@ -154,14 +132,14 @@ inline int PackOther(PyObject* arg, TVMFFIAny* out, void** owned, CallFrame* fra
   }
   if (type == &PyFloat_Type) {
     out->type_index = kTVMFFIFloat;
-    out->v_float64 = PyFloat_AS_DOUBLE(arg);
+    out->v_float64 = FloatValue(arg);
     return 0;
   }
   if (type == &PyUnicode_Type) return PackText(arg, out, owned);
   if (IsPlain(type)) {
     void* handle = reinterpret_cast<CObjectLayout*>(arg)->handle;
     if (handle == nullptr) return hooks().pack_slow(arg, out, owned, frame);
-    if (static_cast<size_t>(type->tp_basicsize) > sizeof(CObjectLayout)) {
+    if (static_cast<size_t>(SlotsOf(type)->tp_basicsize) > sizeof(CObjectLayout)) {
       const DLPackExchangeAPI* api = reinterpret_cast<ContainerLayout*>(arg)->api;
       if (api != nullptr) frame->api = api;
     }
@@ -243,38 +221,52 @@ TVM_FFI_PY_HOT int Invoke(void* func, bool release_gil, CallFrame* frame) {
   return CallCell(func, release_gil, frame);
 }
 
-TVM_FFI_PY_HOT PyObject* CallWithoutArguments(void* func) {
-  TVMFFIAny none = NoneAny();
-  TVMFFIAny result = NoneAny();
-  const int status = TVMFFIFunctionGetCellPtr(func)->safe_call(func, &none, 0, &result);
-  if (status == 0) return ToPython(result, nullptr);
+/// The error of a call whose result may hold something; NULL.
+[[gnu::noinline, gnu::cold]] inline PyObject* FailedCall(int status, const TVMFFIAny& result) {
   if (result.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(result.v_obj);
   hooks().raise_ffi_error(status);
   return nullptr;
 }
 
-inline PyObject* FunctionVectorcall(PyObject* callable, PyObject* const* args, size_t nargsf,
-                                    PyObject* kwnames) {
-  auto* self = reinterpret_cast<FunctionLayout*>(callable);
-  if (kwnames != nullptr && PyTuple_GET_SIZE(kwnames) != 0) {
+TVM_FFI_PY_HOT PyObject* CallWithoutArguments(void* func) {
+  TVMFFIAny none = NoneAny();
+  TVMFFIAny result = NoneAny();
+  const int status = TVMFFIFunctionGetCellPtr(func)->safe_call(func, &none, 0, &result);
+  if (status != 0) return FailedCall(status, result);
+  if (result.type_index == kTVMFFINone) Py_RETURN_NONE;
+  return ToPython(result, nullptr);
+}
+
+/// Calls that need a frame. Not part of the function below, whose stack would hold it in each call.
+[[gnu::noinline]] inline PyObject* CallWithFrame(FunctionLayout* self, PyObject* const* args,
+                                                 size_t nargsf, PyObject* kwnames) {
+  if (kwnames != nullptr && TupleSize(kwnames) != 0) {
     PyErr_Format(PyExc_TypeError, "__call__() got an unexpected keyword argument '%U'",
-                 PyTuple_GET_ITEM(kwnames, 0));
+                 TupleItem(kwnames, 0));
     return nullptr;
   }
   if (self->base.handle == nullptr) {
     PyErr_SetString(PyExc_ValueError, "call of a ffi.Function whose handle was moved away");
     return nullptr;
   }
-  const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-  if (n == 0 && self->release_gil == 0) return CallWithoutArguments(self->base.handle);
   CallFrame frame;
-  if (PackArgs(args, n, &frame) != 0) return nullptr;
+  if (PackArgs(args, PyVectorcall_NARGS(nargsf), &frame) != 0) return nullptr;
   const int status = Invoke(self->base.handle, self->release_gil != 0, &frame);
   if (status != 0) {
     hooks().raise_ffi_error(status);
     return nullptr;
   }
   return ToPython(frame.TakeResult(), frame.api);
+}
+
+inline PyObject* FunctionVectorcall(PyObject* callable, PyObject* const* args, size_t nargsf,
+                                    PyObject* kwnames) {
+  auto* self = reinterpret_cast<FunctionLayout*>(callable);
+  if (kwnames == nullptr && PyVectorcall_NARGS(nargsf) == 0 && self->release_gil == 0 &&
+      self->base.handle != nullptr) {
+    return CallWithoutArguments(self->base.handle);
+  }
+  return CallWithFrame(self, args, nargsf, kwnames);
 }
 
 /// True if an object of dynamic type `actual` is an instance of `expected`.
@@ -290,17 +282,17 @@ inline bool IsInstance(int32_t actual, int32_t expected) {
 /// Address of a reflected field inside `obj`; NULL with a Python exception set.
 inline void* FieldAddress(PyObject* obj, int64_t offset, int32_t type_index) {
   if (!PyObject_TypeCheck(obj, hooks().object_type)) {
-    PyErr_Format(PyExc_TypeError, "expected an FFI object, got %s", Py_TYPE(obj)->tp_name);
+    PyErr_Format(PyExc_TypeError, "expected an FFI object, got %s", TypeName(Py_TYPE(obj)).text());
     return nullptr;
   }
   void* handle = reinterpret_cast<CObjectLayout*>(obj)->handle;
   if (handle == nullptr) {
     PyErr_Format(PyExc_ValueError, "%s object has no value: it was moved away or never built",
-                 Py_TYPE(obj)->tp_name);
+                 TypeName(Py_TYPE(obj)).text());
     return nullptr;
   }
   if (!IsInstance(static_cast<TVMFFIObject*>(handle)->type_index, type_index)) {
-    PyErr_Format(PyExc_TypeError, "%s object has no such field", Py_TYPE(obj)->tp_name);
+    PyErr_Format(PyExc_TypeError, "%s object has no such field", TypeName(Py_TYPE(obj)).text());
     return nullptr;
   }
   return static_cast<char*>(handle) + offset;
@@ -326,9 +318,11 @@ inline PyObject* FieldGetterVectorcall(PyObject* callable, PyObject* const* args
 
 /// Makes instances of `type` callable without an argument tuple.
 inline void EnableVectorcall(PyTypeObject* type, Py_ssize_t offset) {
-  type->tp_vectorcall_offset = offset;
-  type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
-  type->tp_call = PyVectorcall_Call;
+  if (!VectorcallKnown()) return;
+  TypeSlots* slots = SlotsOf(type);
+  slots->tp_vectorcall_offset = offset;
+  slots->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+  slots->tp_call = PyVectorcall_Call;
   PyType_Modified(type);
 }
 
@@ -517,16 +511,6 @@ inline TVMFFIByteArray NativeFrames(void* handle) {
 
 inline void AppendBacktrace(void* handle, const TVMFFIByteArray* text) {
   TVMFFIErrorGetCellPtr(handle)->update_backtrace(handle, text, kTVMFFIBacktraceUpdateModeAppend);
-}
-
-/// Frame object that stands for native code in a traceback; new reference.
-inline PyObject* NewNativeFrame(const char* file, const char* function, int line,
-                                PyObject* globals) {
-  PyCodeObject* code = PyCode_NewEmpty(file, function, line);
-  if (code == nullptr) return nullptr;
-  PyFrameObject* frame = PyFrame_New(PyThreadState_Get(), code, globals, nullptr);
-  Py_DECREF(code);
-  return reinterpret_cast<PyObject*>(frame);
 }
 
 }  // namespace tvm_ffi_py

@@ -80,15 +80,15 @@ inline int PlannedInit(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyErr_SetString(PyExc_SystemError, "class lost its construction plan");
     return -1;
   }
-  const Py_ssize_t n = PyTuple_GET_SIZE(args);
+  const Py_ssize_t n = TupleSize(args);
   PyObject* with_self = PyTuple_New(n + 1);
   if (with_self == nullptr) return -1;
   Py_INCREF(self);
-  PyTuple_SET_ITEM(with_self, 0, self);
+  SetTupleItem(with_self, 0, self);
   for (Py_ssize_t i = 0; i < n; ++i) {
-    PyObject* item = PyTuple_GET_ITEM(args, i);
+    PyObject* item = TupleItem(args, i);
     Py_INCREF(item);
-    PyTuple_SET_ITEM(with_self, i + 1, item);
+    SetTupleItem(with_self, i + 1, item);
   }
   PyObject* result = PyObject_Call(plan->init, with_self, kwargs);
   Py_DECREF(with_self);
@@ -105,16 +105,16 @@ inline PyObject* CallGenerically(PyObject* type, PyObject* const* args, Py_ssize
   if (tuple == nullptr) return nullptr;
   for (Py_ssize_t i = 0; i < n; ++i) {
     Py_INCREF(args[i]);
-    PyTuple_SET_ITEM(tuple, i, args[i]);
+    SetTupleItem(tuple, i, args[i]);
   }
-  if (kwnames != nullptr && PyTuple_GET_SIZE(kwnames) != 0) {
+  if (kwnames != nullptr && TupleSize(kwnames) != 0) {
     kwargs = PyDict_New();
     if (kwargs == nullptr) goto done;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); ++i) {
-      if (PyDict_SetItem(kwargs, PyTuple_GET_ITEM(kwnames, i), args[n + i]) != 0) goto done;
+    for (Py_ssize_t i = 0; i < TupleSize(kwnames); ++i) {
+      if (PyDict_SetItem(kwargs, TupleItem(kwnames, i), args[n + i]) != 0) goto done;
     }
   }
-  result = Py_TYPE(type)->tp_call(type, tuple, kwargs);
+  result = SlotsOf(Py_TYPE(type))->tp_call(type, tuple, kwargs);
 done:
   Py_XDECREF(kwargs);
   Py_DECREF(tuple);
@@ -154,18 +154,18 @@ inline int PackItem(PyObject* item, CallFrame* frame) {
 /// Items of a list or tuple; a list may change while its items are converted.
 inline int PackSequence(PyObject* items, CallFrame* frame) {
   const bool is_list = PyList_CheckExact(items);
-  const Py_ssize_t n = is_list ? PyList_GET_SIZE(items) : PyTuple_GET_SIZE(items);
+  const Py_ssize_t n = is_list ? ListSize(items) : TupleSize(items);
   if (!frame->Reserve(n)) return -1;
   for (Py_ssize_t i = 0; i < n; ++i) {
-    if (is_list && i >= PyList_GET_SIZE(items)) break;
-    PyObject* item = is_list ? PyList_GET_ITEM(items, i) : PyTuple_GET_ITEM(items, i);
+    if (is_list && i >= ListSize(items)) break;
+    PyObject* item = is_list ? ListItem(items, i) : TupleItem(items, i);
     if (PackItem(item, frame) != 0) return -1;
   }
   return 0;
 }
 
 inline int PackMapping(PyObject* items, CallFrame* frame) {
-  const Py_ssize_t n = PyDict_GET_SIZE(items);
+  const Py_ssize_t n = DictSize(items);
   if (!frame->Reserve(2 * n)) return -1;
   PyObject* key = nullptr;
   PyObject* value = nullptr;
@@ -177,7 +177,7 @@ inline int PackMapping(PyObject* items, CallFrame* frame) {
     if (status == 0) status = PackItem(value, frame);
     Py_DECREF(value);
     if (status != 0) return -1;
-    if (PyDict_GET_SIZE(items) != n) {
+    if (DictSize(items) != n) {
       PyErr_SetString(PyExc_RuntimeError, "dictionary changed size during iteration");
       return -1;
     }
@@ -187,7 +187,7 @@ inline int PackMapping(PyObject* items, CallFrame* frame) {
 
 TVM_FFI_PY_HOT int PackFields(const ConstructPlan& plan, PyObject* const* args, Py_ssize_t n,
                               PyObject* kwnames, CallFrame* frame) {
-  const Py_ssize_t named = kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames);
+  const Py_ssize_t named = kwnames == nullptr ? 0 : TupleSize(kwnames);
   if (named == 0) return PackArgs(args, n, frame);
   if (!frame->Reserve(n + 1 + 2 * named)) return -1;
   for (Py_ssize_t i = 0; i < n; ++i) {
@@ -199,7 +199,7 @@ TVM_FFI_PY_HOT int PackFields(const ConstructPlan& plan, PyObject* const* args, 
   sentinel->v_ptr = plan.kwargs;
   frame->owned[frame->size++] = nullptr;
   for (Py_ssize_t i = 0; i < named; ++i) {
-    if (PackItem(PyTuple_GET_ITEM(kwnames, i), frame) != 0) return -1;
+    if (PackItem(TupleItem(kwnames, i), frame) != 0) return -1;
     if (PackItem(args[n + i], frame) != 0) return -1;
   }
   return 0;
@@ -208,7 +208,7 @@ TVM_FFI_PY_HOT int PackFields(const ConstructPlan& plan, PyObject* const* args, 
 /// True if the fast way serves these arguments.
 inline bool Serves(const ConstructPlan& plan, PyObject* const* args, Py_ssize_t n,
                    PyObject* kwnames) {
-  const bool named = kwnames != nullptr && PyTuple_GET_SIZE(kwnames) != 0;
+  const bool named = kwnames != nullptr && TupleSize(kwnames) != 0;
   switch (plan.kind) {
     case ConstructKind::kFields:
       return !named || plan.kwargs != nullptr;
@@ -224,8 +224,8 @@ inline PyObject* ConstructVectorcall(PyObject* callable, PyObject* const* args, 
                                      PyObject* kwnames) {
   auto* type = reinterpret_cast<PyTypeObject*>(callable);
   const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-  const ConstructPlan* plan = type->tp_init == PlannedInit ? plans().Find(type) : nullptr;
-  if (plan == nullptr || type->tp_new != plan->make || !IsPlain(type) ||
+  const ConstructPlan* plan = SlotsOf(type)->tp_init == PlannedInit ? plans().Find(type) : nullptr;
+  if (plan == nullptr || SlotsOf(type)->tp_new != plan->make || !IsPlain(type) ||
       !Serves(*plan, args, n, kwnames)) {
     return CallGenerically(callable, args, n, kwnames);
   }
@@ -252,15 +252,15 @@ inline PyObject* ConstructVectorcall(PyObject* callable, PyObject* const* args, 
   if (value.type_index < kTVMFFIStaticObjectBegin) {
     PyObject* shown = ToPython(value, nullptr);
     if (shown != nullptr) {
-      PyErr_Format(PyExc_TypeError, "constructor of %s returned no object but %R", type->tp_name,
-                   shown);
+      PyErr_Format(PyExc_TypeError, "constructor of %s returned no object but %R",
+                   TypeName(type).text(), shown);
       Py_DECREF(shown);
     }
     return nullptr;
   }
   PyObject* self = NewPlain(type, value.v_obj, nullptr);
   if (self == nullptr || plan->after == nullptr) return self;
-  PyObject* done = PyObject_CallOneArg(plan->after, self);
+  PyObject* done = PyObject_CallFunctionObjArgs(plan->after, self, nullptr);
   if (done == nullptr) {
     Py_DECREF(self);
     return nullptr;
@@ -275,18 +275,19 @@ inline bool AddPlan(PyObject* cls, int kind, PyObject* init, PyObject* function,
   auto* type = reinterpret_cast<PyTypeObject*>(cls);
   if (!IsPlain(type)) return false;
   for (PyObject* kept : {cls, init, function, after}) Py_XINCREF(kept);
-  plans().Insert(ConstructPlan{type, static_cast<ConstructKind>(kind), type->tp_new, init, function,
-                               after, kwargs});
-  type->tp_init = PlannedInit;
-  type->tp_vectorcall = ConstructVectorcall;
+  plans().Insert(ConstructPlan{type, static_cast<ConstructKind>(kind), SlotsOf(type)->tp_new, init,
+                               function, after, kwargs});
+  SlotsOf(type)->tp_init = PlannedInit;
+  SlotsOf(type)->tp_vectorcall = ConstructVectorcall;
   return true;
 }
 
 /// Lets the classes of a metaclass be called through their tp_vectorcall.
 inline void EnableClassVectorcall(PyObject* metaclass) {
+  if (!g_slots_known) return;
   auto* type = reinterpret_cast<PyTypeObject*>(metaclass);
-  type->tp_vectorcall_offset = offsetof(PyTypeObject, tp_vectorcall);
-  type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+  SlotsOf(type)->tp_vectorcall_offset = offsetof(TypeSlots, tp_vectorcall);
+  SlotsOf(type)->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
   PyType_Modified(type);
 }
 

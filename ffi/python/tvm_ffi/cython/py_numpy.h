@@ -9,6 +9,8 @@
 
 #include <dlpack/dlpack.h>
 
+#include <cstdlib>
+
 #include "py_call.h"
 
 namespace tvm_ffi_py {
@@ -57,7 +59,7 @@ struct NumpyTensor {
 inline void NumpyTensorDeleter(void* self, int flags) {
   auto* object = static_cast<NumpyTensor*>(self);
   if ((flags & kTVMFFIObjectDeleterFlagBitMaskStrong) != 0) ReleasePyObject(object->array);
-  if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) PyMem_RawFree(self);
+  if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) std::free(self);
 }
 
 /// New tensor object on the memory of an exact ndarray, or NULL (no exception) if it is not served:
@@ -75,14 +77,14 @@ inline void* NewNumpyTensor(PyObject* arg) {
   const Py_ssize_t item = dtype.bits / 8;
   const int ndim = array->ndim;
   auto* object = static_cast<NumpyTensor*>(
-      PyMem_RawMalloc(sizeof(NumpyTensor) + 2 * sizeof(int64_t) * static_cast<size_t>(ndim)));
+      std::malloc(sizeof(NumpyTensor) + 2 * sizeof(int64_t) * static_cast<size_t>(ndim)));
   if (object == nullptr) return nullptr;
   int64_t* shape = object->extents;
   int64_t* strides = shape + ndim;
   for (int i = 0; i < ndim; ++i) {
     shape[i] = array->dims[i];
     if (array->strides[i] % item != 0) {
-      PyMem_RawFree(object);
+      std::free(object);
       return nullptr;
     }
     strides[i] = array->strides[i] / item;
@@ -127,6 +129,72 @@ inline void SetNumpyType(int type_num, int code, int bits) {
     numpy_types().of[type_num] =
         DLDataType{static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1};
   }
+}
+
+/// Functions of numpy's C interface. Their numbers are part of its binary interface.
+struct NumpyApi {
+  PyTypeObject* array_type = nullptr;
+  PyObject* (*descr_from_type)(int) = nullptr;
+  PyObject* (*new_from_descr)(PyTypeObject*, PyObject* descr, int ndim, const Py_ssize_t* dims,
+                              const Py_ssize_t* strides, void* data, int flags,
+                              PyObject*) = nullptr;
+  int (*set_base_object)(PyObject* array, PyObject* base) = nullptr;
+};
+
+inline NumpyApi& numpy_api() {
+  static NumpyApi api;
+  return api;
+}
+
+inline bool HasNumpyApi() { return numpy_api().array_type != nullptr; }
+
+/// Takes the functions from numpy's `_ARRAY_API` capsule; -1 with an exception set if it is none.
+inline int SetNumpyApi(PyObject* capsule) {
+  auto** table = static_cast<void**>(PyCapsule_GetPointer(capsule, nullptr));
+  if (table == nullptr) return -1;
+  NumpyApi& api = numpy_api();
+  std::memcpy(&api.descr_from_type, &table[45], sizeof(void*));
+  std::memcpy(&api.new_from_descr, &table[94], sizeof(void*));
+  std::memcpy(&api.set_base_object, &table[282], sizeof(void*));
+  api.array_type = static_cast<PyTypeObject*>(table[2]);
+  return 0;
+}
+
+inline int NumpyTypeOf(DLDataType dtype) {
+  for (int number = 0; number < NumpyTypes::kCount; ++number) {
+    const DLDataType other = numpy_types().of[number];
+    if (other.bits == dtype.bits && other.code == dtype.code) return dtype.lanes == 1 ? number : -1;
+  }
+  return -1;
+}
+
+/// Array on the memory of a tensor, which it keeps alive. NULL with an exception set, or without
+/// one if numpy has no such element type.
+inline PyObject* NumpyFromTensor(PyObject* tensor) {
+  constexpr int kMaxDims = 64;
+  const DLTensor* view =
+      TVMFFITensorGetDLTensorPtr(reinterpret_cast<CObjectLayout*>(tensor)->handle);
+  const int number = NumpyTypeOf(view->dtype);
+  if (number < 0 || view->ndim > kMaxDims) return nullptr;
+  const Py_ssize_t item = view->dtype.bits / 8;
+  Py_ssize_t dims[kMaxDims];
+  Py_ssize_t strides[kMaxDims];
+  for (int i = 0; i < view->ndim; ++i) {
+    dims[i] = view->shape[i];
+    strides[i] = view->strides[i] * item;
+  }
+  PyObject* descr = numpy_api().descr_from_type(number);
+  if (descr == nullptr) return nullptr;
+  PyObject* array = numpy_api().new_from_descr(
+      numpy_api().array_type, descr, view->ndim, dims, strides,
+      static_cast<char*>(view->data) + view->byte_offset, NumpyArray::kWriteable, nullptr);
+  if (array == nullptr) return nullptr;
+  Py_INCREF(tensor);
+  if (numpy_api().set_base_object(array, tensor) != 0) {  // takes the reference in any case
+    Py_DECREF(array);
+    return nullptr;
+  }
+  return array;
 }
 
 /// What this header reads from an array, to be compared with what numpy says.

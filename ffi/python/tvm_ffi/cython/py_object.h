@@ -12,13 +12,7 @@
 #include <cstddef>
 #include <cstring>
 
-#if PY_VERSION_HEX < 0x030D0000
-#define TVM_FFI_PY_IS_FINALIZING _Py_IsFinalizing
-#else
-#define TVM_FFI_PY_IS_FINALIZING Py_IsFinalizing
-#endif
-
-#define TVM_FFI_PY_HOT [[gnu::always_inline]] inline
+#include "py_compat.h"
 
 namespace tvm_ffi_py {
 
@@ -55,6 +49,7 @@ struct Hooks {
   PyTypeObject* tensor_fast_type = nullptr;  ///< class in which tensors are handed out
   PyTypeObject* function_type = nullptr;
   PyTypeObject* object_type = nullptr;
+  PyTypeObject* error_type = nullptr;
   PyTypeObject* ndarray_type = nullptr;  ///< numpy.ndarray once its layout was verified
   int (*pack_slow)(PyObject* arg, TVMFFIAny* out, void** owned, CallFrame* frame) = nullptr;
   /// Takes ownership of the value.
@@ -77,7 +72,7 @@ inline TVMFFIAny NoneAny() {
   return value;
 }
 
-inline bool PythonIsUp() { return Py_IsInitialized() != 0 && !TVM_FFI_PY_IS_FINALIZING(); }
+inline bool PythonIsUp() { return Py_IsInitialized() != 0 && !IsFinalizing(); }
 
 /// Drops a reference from any thread. After the interpreter is gone the reference is leaked.
 inline void ReleasePyObject(void* obj) {
@@ -101,73 +96,75 @@ inline newfunc* PlainConstructors() {
 }
 
 inline void AddPlainConstructor(PyTypeObject* type) {
+  if (!g_slots_known) return;
   newfunc* list = PlainConstructors();
-  while (*list != nullptr && *list != type->tp_new) ++list;
-  *list = type->tp_new;
+  while (*list != nullptr && *list != SlotsOf(type)->tp_new) ++list;
+  *list = SlotsOf(type)->tp_new;
 }
 
 inline bool HasPlainConstructor(PyTypeObject* type) {
   for (newfunc* at = PlainConstructors(); *at != nullptr; ++at) {
-    if (*at == type->tp_new) return true;
+    if (*at == SlotsOf(type)->tp_new) return true;
   }
   return false;
 }
 
 inline void PlainDealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
-  PyTypeObject* owner = type;  // the generic dealloc of a subclass ends up here too
-  while (owner->tp_dealloc != PlainDealloc) owner = owner->tp_base;
-  if (type->tp_finalize != nullptr && owner == type &&
-      PyObject_CallFinalizerFromDealloc(self) < 0) {
+  TypeSlots* slots = SlotsOf(type);
+  TypeSlots* owner = slots;  // the generic dealloc of a subclass ends up here too
+  while (owner->tp_dealloc != PlainDealloc) owner = SlotsOf(owner->tp_base);
+  if (slots->tp_finalize != nullptr && owner == slots && CallFinalizerFromDealloc(self) < 0) {
     return;
   }
   void* handle = reinterpret_cast<CObjectLayout*>(self)->handle;
   if (handle != nullptr) TVMFFIObjectDecRef(handle);
-  type->tp_free(self);
+  slots->tp_free(self);
   // By the rules of CPython a subclass drops its type only above a static base.
   if ((owner->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0) Py_DECREF(type);
 }
 
-inline bool IsPlain(PyTypeObject* type) { return type->tp_dealloc == PlainDealloc; }
+TVM_FFI_PY_HOT bool IsPlain(PyTypeObject* type) {
+  return SlotsOf(type)->tp_dealloc == PlainDealloc;
+}
+
+constexpr unsigned long kAbstractFlag = 1UL << 20;  // NOLINT: Py_TPFLAGS_IS_ABSTRACT
 
 /// Makes a class plain if it can be; true if it is. Python classes are tracked by the cycle
 /// collector by default; a `fresh` one, of which there is no instance yet, leaves it, as its
 /// instances refer to nothing.
 inline bool MakePlain(PyTypeObject* type, bool fresh) {
-#ifdef Py_GIL_DISABLED
-  (void)type;
-  (void)fresh;
-  return false;
-#else
+  if (!g_slots_known) return false;
   if (IsPlain(type)) return true;
-  const auto size = static_cast<size_t>(type->tp_basicsize);
-  if ((type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) != 0 ||
+  TypeSlots* slots = SlotsOf(type);
+  const auto size = static_cast<size_t>(slots->tp_basicsize);
+  if ((slots->tp_flags & kAbstractFlag) != 0 ||
       (size != sizeof(CObjectLayout) && size != sizeof(ContainerLayout)) ||
-      type->tp_itemsize != 0 || type->tp_dictoffset != 0 || type->tp_weaklistoffset != 0 ||
-      type->tp_alloc != PyType_GenericAlloc || type->tp_del != nullptr ||
+      slots->tp_itemsize != 0 || slots->tp_dictoffset != 0 || slots->tp_weaklistoffset != 0 ||
+      slots->tp_alloc != PyType_GenericAlloc || slots->tp_del != nullptr ||
       !HasPlainConstructor(type)) {
     return false;
   }
-  if ((type->tp_flags & Py_TPFLAGS_HAVE_GC) != 0) {
+  if ((slots->tp_flags & Py_TPFLAGS_HAVE_GC) != 0) {
     if (!fresh) return false;
-    type->tp_flags &= ~static_cast<unsigned long>(Py_TPFLAGS_HAVE_GC);  // NOLINT
-    type->tp_free = PyObject_Free;
+    slots->tp_flags &= ~static_cast<unsigned long>(Py_TPFLAGS_HAVE_GC);  // NOLINT
+    slots->tp_free = PyObject_Free;
   }
-  type->tp_dealloc = PlainDealloc;
+  slots->tp_dealloc = PlainDealloc;
   return true;
-#endif
 }
 
 /// Instance of a plain class that takes `handle` over; NULL with an exception set.
 TVM_FFI_PY_HOT PyObject* NewPlain(PyTypeObject* type, void* handle, const DLPackExchangeAPI* api) {
-  auto* self = static_cast<PyObject*>(PyObject_Malloc(static_cast<size_t>(type->tp_basicsize)));
+  const auto size = static_cast<size_t>(SlotsOf(type)->tp_basicsize);
+  auto* self = static_cast<PyObject*>(PyObject_Malloc(size));
   if (self == nullptr) {
     TVMFFIObjectDecRef(handle);
     return PyErr_NoMemory();
   }
   PyObject_Init(self, type);
   reinterpret_cast<CObjectLayout*>(self)->handle = handle;
-  if (static_cast<size_t>(type->tp_basicsize) > sizeof(CObjectLayout)) {
+  if (size > sizeof(CObjectLayout)) {
     reinterpret_cast<ContainerLayout*>(self)->api = api;
   }
   return self;
@@ -179,6 +176,9 @@ struct ClassTable {
   int32_t size = 0;
 
   bool Set(int32_t index, PyTypeObject* type) {
+    // Nothing is plain without the interpreter lock, and the table stays as it is: readers take
+    // none.
+    if (type == nullptr && index >= size) return true;
     if (index >= size) {
       const int32_t wanted = (index / 256 + 1) * 256;
       auto** grown = static_cast<PyTypeObject**>(

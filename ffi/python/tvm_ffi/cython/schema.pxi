@@ -216,7 +216,7 @@ class TypeSchema:
         """Schema of a registered type index."""
         origin = _TYPE_INDEX_TO_ORIGIN.get(type_index)
         if origin is None:
-            return TypeSchema(_type_key(type_index), args, type_index)
+            return TypeSchema(_type_index_to_type_info(type_index).type_key, args, type_index)
         return TypeSchema(origin, args, type_key=_TYPE_INDEX_TO_RETAINED_TYPE_KEY.get(type_index))
 
     @staticmethod

@@ -301,6 +301,28 @@ cdef class Tensor(CObject):
             expected *= view.shape[i]
         return True
 
+    def numpy(self):
+        """Numpy array on the same memory.
+
+        Raises:
+            TypeError: Numpy has no such element type.
+            ValueError: The tensor is not in the memory of the host.
+        """
+        cdef int device_type = _tensor_view(self).device.device_type
+        cdef PyObject* array
+        if device_type != kDLCPU and device_type != kDLCUDAHost and device_type != kDLROCMHost:
+            raise ValueError(f"expected a tensor in the memory of the host, got one on {self.device}")
+        if not HasNumpyApi():
+            _load_numpy_api()
+        array = NumpyFromTensor(<PyObject*>self)
+        if array == NULL:
+            if PyErr_Occurred() != NULL:
+                _raise_pending("")
+            raise TypeError(f"numpy has no element type for {self.dtype}")
+        result = <object>array
+        Py_XDECREF(array)
+        return result
+
     def __repr__(self):
         if self.chandle == NULL:
             return f"{type(self).__name__}(chandle=None)"
@@ -374,6 +396,17 @@ def _enable_numpy(numpy):
         SetNumpyType(number, code, bits)
     hooks().ndarray_type = <PyTypeObject*><PyObject*>numpy.ndarray
     return True
+
+
+def _load_numpy_api():
+    import numpy
+    try:
+        from numpy._core import _multiarray_umath
+    except ImportError:  # numpy 1
+        from numpy.core import _multiarray_umath
+    if hooks().ndarray_type == NULL and not _enable_numpy(numpy):
+        raise RuntimeError(f"numpy {numpy.__version__} lays arrays out in an unknown way")
+    SetNumpyApi(_multiarray_umath._ARRAY_API)
 
 
 cdef const DLPackExchangeAPI* _exchange_api_of(object cls) except? NULL:

@@ -91,21 +91,13 @@ class FFIMethod:
     def __get__(self, obj, owner=None):
         if obj is None:
             return self
-        return _bind_method(self.func, obj)
+        return NewMethod(self.func, obj)
 
     def __call__(self, *args):
         return self.func(*args)
 
     def __repr__(self):
         return f"<FFI method {self.__qualname__}>"
-
-
-cdef extern from "Python.h":
-    object PyMethod_New(object, object)
-
-
-cdef object _bind_method(object func, object obj):
-    return PyMethod_New(func, obj)
 
 
 class TypeField:
@@ -352,8 +344,9 @@ def _type_cls_to_type_info(cls):
     return _CLASS_TO_INFO.get(cls)
 
 
-def _type_index_to_type_info(int32_t type_index):
-    """TypeInfo of a valid type index."""
+def _type_index_to_type_info(type_index):
+    """TypeInfo of a type index; RuntimeError if no type has it."""
+    _global("ffi._CheckTypeIndex")(type_index)
     return _info_of_index(type_index)
 
 
@@ -584,7 +577,7 @@ cdef class InitMethod:
             setattr(self, name, text)
 
     def __get__(self, obj, owner):
-        return self if obj is None else _bind_method(self, obj)
+        return self if obj is None else NewMethod(self, obj)
 
     def __call__(self, CObject obj, *args, **kwargs):
         if obj.chandle != NULL:

@@ -4,6 +4,7 @@
 
 from ..core import MISSING, Object
 from ._resolve_fields import KW_ONLY
+from .abi_header import gen_abi_cpp
 from .c_class import c_class
 from .common import asdict, astuple, fields, is_dataclass, replace
 from .enum import Enum, EnumAttrMap, EnumState, IntEnum, StrEnum, auto, entry
@@ -27,6 +28,7 @@ __all__ = [
     "entry",
     "field",
     "fields",
+    "gen_abi_cpp",
     "init_property",
     "is_dataclass",
     "method",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses as _std
 import sys
+import types
 import typing
 from collections.abc import Callable
 from typing import Any
@@ -33,9 +34,7 @@ _PY_CLASS_BY_MODULE: dict[str, dict[str, type]] = {}
 class _Pending:
     """A class whose annotations do not resolve yet, and how to finish it."""
 
-    def __init__(
-        self, cls: type, info: TypeInfo, options: dict[str, Any], finish: Callable
-    ) -> None:
+    def __init__(self, cls: Any, info: TypeInfo, options: dict[str, Any], finish: Callable) -> None:
         self.cls = cls
         self.info = info
         self.options = options
@@ -83,6 +82,19 @@ def _names_in_scope(cls: type) -> tuple[dict[str, Any], dict[str, Any]]:
     return globalns, localns
 
 
+def _with_references(annotation: Any) -> Any:
+    """Annotation whose inner strings are references; CPython 3.10 leaves those of list["T"] alone."""
+    args = getattr(annotation, "__args__", None)
+    if not isinstance(args, tuple) or typing.get_origin(annotation) is typing.Literal:
+        return annotation
+    if isinstance(annotation, types.GenericAlias):
+        made = (typing.ForwardRef(a) if isinstance(a, str) else _with_references(a) for a in args)
+        return types.GenericAlias(typing.cast(type, annotation.__origin__), tuple(made))
+    if hasattr(annotation, "copy_with"):
+        return annotation.copy_with(tuple(_with_references(a) for a in args))
+    return annotation
+
+
 def resolve_annotation(owner: type, annotation: Any) -> Any:
     """Value of an annotation.
 
@@ -95,6 +107,8 @@ def resolve_annotation(owner: type, annotation: Any) -> Any:
             annotation = eval(annotation, globalns, localns)  # noqa: S307 - source text of the class
         if annotation is KW_ONLY or annotation is None:
             return annotation
+        if sys.version_info < (3, 11):
+            annotation = _with_references(annotation)
         holder = type("_Holder", (), {"__annotations__": {"value": annotation}})
         return typing.get_type_hints(holder, globalns, localns, include_extras=True)["value"]
     except NameError as error:
@@ -136,7 +150,8 @@ def resolve_fields(cls: type, info: TypeInfo, options: dict[str, Any]) -> Resolv
 def _inherited_field_names(info: TypeInfo) -> list[str]:
     from .._dunder import _all_fields
 
-    return [member.name for member in _all_fields(info.parent_type_info)]
+    parent = info.parent_type_info
+    return [] if parent is None else [member.name for member in _all_fields(parent)]
 
 
 def _marker_types(cls: type) -> tuple[type, ...]:
@@ -243,7 +258,7 @@ def defer(pending: _Pending) -> None:
 def try_finish(pending: _Pending) -> bool:
     """Finish one class; False if it still has to wait."""
     parent = pending.info.parent_type_info
-    if parent.fields is None:
+    if parent is not None and parent.fields is None:
         pending.missing = [parent.type_key]
         return False
     try:

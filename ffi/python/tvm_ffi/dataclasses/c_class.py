@@ -140,8 +140,8 @@ def _bind_class(
     match_args: bool = True,
 ) -> None:
     """Bind a class to a registered type; options as for :py:func:`c_class`."""
-    index = core._object_type_key_to_index(type_key)
-    type_info = core._type_index_to_type_info(index)
+    type_info = core._lookup_or_register_type_info_from_type_key(type_key)
+    index = type_info.type_index
     _attach_field_objects(cls, type_info, frozen=frozen)
     _reinstall_field_properties(cls, type_info, frozen)
     core._register_object_by_index(index, cls, False)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import copy
 from collections import namedtuple
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from .. import core
 from .._dunder import _all_fields
@@ -38,7 +38,7 @@ def fields(obj_or_cls: Any) -> tuple[Field, ...]:
         raise TypeError(
             f"fields() argument must be a c_class or py_class type or instance, got {kind}"
         )
-    cls = obj_or_cls if isinstance(obj_or_cls, type) else type(obj_or_cls)
+    cls: Any = obj_or_cls if isinstance(obj_or_cls, type) else type(obj_or_cls)
     return tuple(_field_of(member) for member in _all_fields(cls.__tvm_ffi_type_info__))
 
 
@@ -68,7 +68,7 @@ def _describe(member: Any) -> Field:
 
 def replace(obj: _T, /, **changes: Any) -> _T:
     """Copy of an object with some fields changed; read-only fields may change too."""
-    return obj.__replace__(**changes)
+    return cast(Any, obj).__replace__(**changes)
 
 
 def asdict(obj: Any, *, dict_factory: Callable[..., Any] = dict) -> Any:
@@ -120,7 +120,8 @@ def _make_namedtuple(typename: str, fields: tuple[Field, ...]) -> Any:
         typename: Name of the class.
         fields: Names and types of the elements.
     """
-    base = namedtuple(typename, [f.name for f in fields])  # type: ignore[misc] # noqa: PYI024
+    make_class: Any = namedtuple  # mypy wants literal names
+    base = make_class(typename, [f.name for f in fields])
     schemas = {f.name: f._ty_schema for f in fields}
 
     def convert(name: str, value: Any) -> Any:
@@ -134,7 +135,7 @@ def _make_namedtuple(typename: str, fields: tuple[Field, ...]) -> Any:
 
     plain_new = base.__new__
 
-    def __new__(cls: type, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls: Any, *args: Any, **kwargs: Any) -> Any:
         raw = plain_new(cls, *args, **kwargs)
         return tuple.__new__(cls, [convert(n, v) for n, v in zip(base._fields, raw)])
 

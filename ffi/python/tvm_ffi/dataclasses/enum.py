@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from .. import _ffi_api, core
 from ..container import Dict
@@ -123,12 +123,13 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, core.CObject) and MISSING.same_as(value)
 
 
-def _state(cls: type, *, create: bool = False) -> Any:
+def _state(cls: Any, *, create: bool = False) -> Any:
     """The EnumState of an enum type; None before its first entry unless created."""
     info = cls.__tvm_ffi_type_info__
     found = core._lookup_type_attr(info.type_index, ENUM_STATE_ATTR)
     if found is None and create:
-        found = EnumState()
+        make: Any = EnumState  # all fields have defaults, which a view of a C++ class cannot tell
+        found = make()
         core._register_type_attr(info.type_index, ENUM_STATE_ATTR, found)
     return found
 
@@ -158,7 +159,7 @@ class _EnumMeta(core._ObjectSlotsMeta):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs:
-            return cls._find(args[0])
+            return cast(Any, cls)._find(args[0])
         return super().__call__(*args, **kwargs)
 
 
@@ -248,7 +249,7 @@ class StrEnum(Enum):
 # --- definition of a subclass ----------------------------------------------------------------
 
 
-def _define(cls: type, type_key: str) -> None:
+def _define(cls: Any, type_key: str) -> None:
     """Register an enum class and resolve the entries of its body."""
     payload_type = getattr(cls, "_payload_type", None)
     binders, declarations = _take_declarations(cls)
@@ -289,7 +290,7 @@ def _take_declarations(cls: type) -> tuple[list[str], dict[str, _EnumEntry]]:
     return binders, declarations
 
 
-def _bind(cls: type, alias: str, type_key: str, exists: bool, payload_type: type | None) -> Any:
+def _bind(cls: Any, alias: str, type_key: str, exists: bool, payload_type: type | None) -> Any:
     """Entry for a name that is only annotated."""
     state = _state(cls)
     found = MISSING if state is None else state.indexes.get(alias, MISSING)
@@ -300,18 +301,18 @@ def _bind(cls: type, alias: str, type_key: str, exists: bool, payload_type: type
     return _declare(cls, alias, _EnumEntry(), payload_type)
 
 
-def _declare(cls: type, alias: str, declaration: _EnumEntry, payload_type: type | None) -> Any:
+def _declare(cls: Any, alias: str, declaration: _EnumEntry, payload_type: type | None) -> Any:
     """Entry for a declaration: an existing one of that number or name, or a new one."""
     state = _state(cls, create=True)
-    kwargs = dict(declaration.kwargs)
+    kwargs: dict[str, Any] = dict(declaration.kwargs)
     int_index, str_index = len(state.entries), alias
     while payload_type is None and int_index in state.indexes and alias not in state.indexes:
         int_index += 1
     if payload_type is not None:
         if "value" not in kwargs:
             raise TypeError(f"{cls.__name__}.{alias} requires a {payload_type.__name__} value")
-        value = kwargs.pop("value")
-        if not isinstance(value, payload_type):
+        value: Any = kwargs.pop("value")
+        if not isinstance(value, cast(Any, payload_type)):
             raise TypeError(f"{cls.__name__}.{alias} value must be {payload_type.__name__}")
         if payload_type is int:
             if not _INT64_MIN <= value <= _INT64_MAX:
@@ -330,7 +331,7 @@ def _declare(cls: type, alias: str, declaration: _EnumEntry, payload_type: type 
     return made
 
 
-def _create(cls: type, int_index: int, str_index: str, args: tuple, kwargs: dict) -> Any:
+def _create(cls: Any, int_index: int, str_index: str, args: tuple, kwargs: dict) -> Any:
     made = cls.__new__(cls)
     named = {"_int_index": int_index, "_str_index": str_index, **kwargs}
     try:
@@ -348,7 +349,7 @@ def _create(cls: type, int_index: int, str_index: str, args: tuple, kwargs: dict
     return made
 
 
-def _install_payload_behavior(cls: type, payload_type: type) -> None:
+def _install_payload_behavior(cls: Any, payload_type: type) -> None:
     """Let entries compare, hash and print as the values they stand for."""
     body = cls.__dict__
 

@@ -115,7 +115,7 @@ class Field:
         self.compare = compare
         self.kw_only = kw_only
         self.metadata = dict(metadata or {})
-        self.structural_eq = self._ROLE_ALIASES.get(structural_eq, structural_eq)
+        self.structural_eq = self._ROLE_ALIASES.get(structural_eq or "", structural_eq)
         self.doc = doc
         self.converter = converter
         self.extra_kwargs = extra_kwargs

@@ -71,7 +71,7 @@ def method(fn: Any) -> Any:
             "@tvm_ffi.method: @classmethod is not supported for FFI TypeMethod registration: its "
             "`cls` argument has no place in a packed call. Use @staticmethod or a plain method."
         )
-    target = fn.__func__ if isinstance(fn, staticmethod) else fn
+    target: Any = fn.__func__ if isinstance(fn, staticmethod) else fn
     target.__tvm_ffi_method__ = True
     return fn
 
@@ -144,11 +144,14 @@ def _inherited_type_attrs(
     info: TypeInfo, names: tuple[str, ...], own: list[tuple[Any, ...]]
 ) -> list[tuple[Any, ...]]:
     taken = {entry[0] for entry in own}
+    parent = info.parent_type_info
+    if parent is None:
+        return []
     out = []
     for name in names:
         if name in taken:
             continue
-        value = core._lookup_type_attr(info.parent_type_info.type_index, name)
+        value = core._lookup_type_attr(parent.type_index, name)
         if value is not None:
             out.append((name, value, False, "", ""))
     return out
@@ -156,7 +159,7 @@ def _inherited_type_attrs(
 
 def _run_field_callbacks(cls: type, info: TypeInfo, resolved: Any) -> None:
     """Let extensions look at the fields before they are registered."""
-    seen = []
+    seen: list[Any] = []
     for base in reversed(cls.__mro__):
         for value in base.__dict__.values():
             target = value.__func__ if isinstance(value, staticmethod) else value

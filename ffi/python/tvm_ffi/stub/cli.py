@@ -16,13 +16,17 @@ import json
 import sys
 import traceback
 from pathlib import Path
+from typing import Any
 
-from . import python_target
+from . import python_target, rust_target
 from .blocks import CYAN, RED, RESET, YELLOW, SourceFile, walk
 from .layout import classify
 from .registry_info import ObjectInfo, global_functions, object_info, type_keys
 
-_DIRECTIVES = ("ty-map", "import-object", "skip-file")
+_TARGETS: dict[str, Any] = {
+    "python": python_target.PythonTarget,
+    "rust": rust_target.RustTarget,
+}
 
 
 class _Failure(Exception):
@@ -88,13 +92,13 @@ def _collect(paths: list[Path], suffixes: tuple[str, ...]) -> tuple[list[SourceF
     return files, ok
 
 
-def _ty_map(files: list[SourceFile]) -> dict[str, str]:
+def _ty_map(files: list[SourceFile], directives: tuple[str, ...]) -> dict[str, str]:
     out = {}
     for source in files:
         for piece in source.pieces:
             if piece.kind == "text" or piece.is_block:
                 continue
-            if piece.kind not in _DIRECTIVES:
+            if piece.kind not in directives:
                 raise ValueError(f"Unknown directive `{piece.kind}` at line {piece.line}")
         for piece in source.directives("ty-map"):
             left, arrow, right = (part.strip() for part in piece.param.partition("->"))
@@ -141,8 +145,8 @@ def _parents_first(objects: list[ObjectInfo]) -> list[ObjectInfo]:
     return sorted(objects, key=lambda info: (len(info.type_info.type_ancestors), info.type_key))
 
 
-def _process(args: argparse.Namespace, files: list[SourceFile]) -> int:
-    """Regenerate all files; returns the number of stale ones.
+def _process(args: argparse.Namespace, files: list[SourceFile]) -> tuple[Any, int]:
+    """Regenerate all files; returns the target and the number of stale files.
 
     Raises:
         _Failure: Some file could not be processed.
@@ -155,14 +159,15 @@ def _process(args: argparse.Namespace, files: list[SourceFile]) -> int:
             cache[key] = object_info(key, line)
         return cache[key]
 
-    ty_map = {}
+    target_class = _TARGETS[args.target]
+    ty_map: dict[str, str] = {}
     for source in files:
         try:
-            ty_map.update(_ty_map([source]))
+            ty_map.update(_ty_map([source], target_class.directives))
         except ValueError:
             _report_failure(source.path)
             raise _Failure from None
-    target = _make_target(args, functions, lookup, ty_map)
+    target = target_class(functions, lookup, ty_map, args.indent)
     for source in files:
         try:
             target.fill(source)
@@ -170,7 +175,7 @@ def _process(args: argparse.Namespace, files: list[SourceFile]) -> int:
             _report_failure(source.path)
             failed = True
             continue
-        if source.text() == source.original:
+        if source.text() == source.original or (args.check and target.is_current(source)):
             continue
         stale += 1
         if args.verbose:
@@ -181,15 +186,7 @@ def _process(args: argparse.Namespace, files: list[SourceFile]) -> int:
             source.path.write_text(source.text(), encoding="utf-8")
     if failed:
         raise _Failure
-    return stale
-
-
-def _make_target(args, functions, lookup, ty_map):
-    if args.target == "rust":
-        raise NotImplementedError(
-            "tvm-ffi-stubgen --target rust is not available in this build; expected --target python"
-        )
-    return python_target.PythonTarget(functions, lookup, ty_map, args.indent)
+    return target, stale
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -200,15 +197,18 @@ def main(argv: list[str] | None = None) -> int:
     if args.has_init:
         _init_files(args, paths[0])
     try:
-        files, ok = _collect(paths, python_target.SUFFIXES)
-        stale = _process(args, files)
+        files, ok = _collect(paths, _TARGETS[args.target].suffixes)
+        target, stale = _process(args, files)
     except _Failure:
-        ok, stale = False, 0
-    except (FileNotFoundError, NotImplementedError) as error:
+        ok, stale, target = False, 0, None
+    except FileNotFoundError as error:
         print(f"{RED}[Error] {error}{RESET}")
         return 2
     if args.coverage_out:
-        report = {key: v.to_json_obj() for key, v in classify(type_keys()).items()}
+        verdicts = classify(type_keys())
+        if target is not None:
+            verdicts = target.refine(verdicts)
+        report = {key: v.to_json_obj() for key, v in verdicts.items()}
         Path(args.coverage_out).write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     del handles
     if not ok:

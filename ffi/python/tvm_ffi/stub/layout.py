@@ -104,16 +104,17 @@ def _decide(info: Any, parent: Verdict | None, out: Verdict) -> Verdict:
         return out.refuse(
             "parent-opaque", f"parent {parent.type_key!r} is opaque ({parent.reason})"
         )
-    start = OBJECT_HEADER_SIZE if parent is None else parent.total_size
+    # A complete parent has a size.
+    start = OBJECT_HEADER_SIZE if parent is None else parent.total_size or OBJECT_HEADER_SIZE
     out.own_bytes = [start, out.total_size]
     out.fields = [
         {"name": f.name, "offset": f.offset, "size": f.size, "alignment": f.alignment}
         for f in sorted(info.fields or (), key=lambda f: f.offset)
     ]
-    return _fill(out, start)
+    return _fill(out, start, out.total_size)
 
 
-def _fill(out: Verdict, start: int) -> Verdict:
+def _fill(out: Verdict, start: int, total: int) -> Verdict:
     """Lay the fields out one after the other and look for what they leave over."""
     cursor, alignment = start, OBJECT_HEADER_ALIGNMENT
     for item in out.fields:
@@ -126,16 +127,15 @@ def _fill(out: Verdict, start: int) -> Verdict:
             )
         _gap(out, cursor, item["offset"], align_up(cursor, item["alignment"]))
         cursor = end
-    _gap(out, cursor, out.total_size, align_up(cursor, alignment))
+    _gap(out, cursor, total, align_up(cursor, alignment))
     if out.uncovered:
         listed = ", ".join(f"[{a}, {b})" for a, b in out.uncovered)
         return out.refuse(
             "uncovered-bytes",
-            f"bytes {listed} of [{start}, {out.total_size}) are not accounted for by reflected "
-            "fields",
+            f"bytes {listed} of [{start}, {total}) are not accounted for by reflected fields",
         )
     out.verdict = "complete"
-    out.detail = f"reflected fields fill [{start}, {out.total_size}) exactly"
+    out.detail = f"reflected fields fill [{start}, {total}) exactly"
     if out.padding:
         listed = ", ".join(f"[{a}, {b})" for a, b in out.padding)
         out.detail += f" (alignment padding {listed})"

@@ -12,8 +12,6 @@ from ..core import TypeSchema
 from .blocks import Piece, SourceFile
 from .registry_info import FunctionInfo, NamedSchema, ObjectInfo
 
-SUFFIXES = (".py", ".pyi")
-
 # Origin -> what values read are, and what may be passed.
 _ABSTRACT = {
     "Array": ("collections.abc.Sequence", "collections.abc.Sequence"),
@@ -95,6 +93,9 @@ class PythonTarget:
         indent: Columns that members of a block are moved in.
     """
 
+    suffixes = (".py", ".pyi")
+    directives = ("ty-map", "import-object", "skip-file")
+
     def __init__(
         self,
         functions: dict[str, list[FunctionInfo]],
@@ -108,6 +109,14 @@ class PythonTarget:
         self.indent = indent
         self.imports = Imports()
         self.defined: set[str] = set()
+
+    def is_current(self, source: SourceFile) -> bool:
+        """Whether the file says what it should."""
+        return source.text() == source.original
+
+    def refine(self, verdicts: dict) -> dict:
+        """The coverage report as it is: Python mirrors no layouts."""
+        return verdicts
 
     def fill(self, source: SourceFile) -> None:
         """Regenerate every block of a file."""
@@ -202,7 +211,7 @@ class PythonTarget:
         explicit = [m for m in info.methods if m.name == "__ffi_init__"]
         if explicit:
             schema = explicit[0].schema
-            params = [] if schema is None else list(schema.named_args.get("params", ()))
+            params = [] if schema is None else list((schema.named_args or {}).get("params", ()))
             texts = [f"_{i}: {self.type_text(p, is_input=True)}" for i, p in enumerate(params)]
             listed = ", ".join(["self", *texts, *(["/"] if texts else [])])
         rows.append(f"def __ffi_init__({listed}) -> None: ...")
@@ -221,18 +230,19 @@ class PythonTarget:
 
     def _signature(self, function: FunctionInfo) -> str:
         receiver = ["self"] if function.is_member else []
-        if function.schema is None or "params" not in function.schema.named_args:
+        groups = None if function.schema is None else function.schema.named_args
+        if groups is None or "params" not in groups:
             anything = self.imports.add("typing.Any", type_only=True)
             listed = ", ".join([*receiver, f"*args: {anything}"])
             return f"def {function.name}({listed}) -> {anything}: ..."
-        params = function.schema.named_args["params"]
+        params = groups["params"]
         texts = list(receiver)
         first = 1 if function.is_member else 0
         for i, schema in enumerate(params[first:], first):
             texts.append(f"_{i}: {self.type_text(schema, is_input=True)}")
         if texts:
             texts.append("/")
-        result = self.type_text(function.schema.named_args["return"][0], is_input=False)
+        result = self.type_text(groups["return"][0], is_input=False)
         return f"def {function.name}({', '.join(texts)}) -> {result}: ..."
 
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from .. import _ffi_api as _core_api
 from .. import core
@@ -171,7 +171,7 @@ class _TestCxxClassBase(Object):
     not_field_2: ClassVar[int] = 2
 
     def __init__(self, v_i64: int, v_i32: int) -> None:
-        self.__ffi_init__(v_i64 + 1, v_i32 + 2)
+        cast(Any, self).__ffi_init__(v_i64 + 1, v_i32 + 2)
 
 
 @c_class("testing.TestCxxClassDerived", eq=True, order=True, unsafe_hash=True)
@@ -184,10 +184,10 @@ class _TestCxxClassDerived(_TestCxxClassBase):
 
 @c_class("testing.TestCxxClassDerivedDerived")
 class _TestCxxClassDerivedDerived(_TestCxxClassDerived):
-    """Grandchild."""
+    """Grandchild; C++ knows the defaults and puts required fields first."""
 
     v_str: str = "default"
-    v_bool: bool
+    v_bool: bool  # type: ignore[misc]
 
 
 @c_class("testing.TestCxxInitSubset")

@@ -31,7 +31,7 @@ def _plan_for(cls: type) -> Callable[[Any], Any]:
     return plan
 
 
-def _make_plan(cls: type) -> Callable[[Any], Any]:
+def _make_plan(cls: Any) -> Callable[[Any], Any]:
     fields = getattr(cls, "__dataclass_fields__", None)
     if fields is not None and not issubclass(cls, type):
         from dataclasses import fields as fields_of

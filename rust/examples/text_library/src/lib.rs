@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
 
-//! A library in Rust for Python: exported functions, a callback, errors, a tensor kernel and an
-//! object type. `tests/rust/test_rust_library.py` uses all of it.
+//! A library in Rust for Python: exported functions, a callback, errors, a tensor kernel, an object
+//! type and an enumeration. `tests/rust/test_rust_library.py` uses all of it.
 
 use tvm_ffi::{
     bail, def_object_ref, ensure, rs_class, static_init_block, tvm_ffi_dll_export_typed_func,
-    tvm_ffi_dll_export_typed_func_doc, Any, AnyView, Array, Function, Map, Object, ObjectCore,
-    ObjectDef, ObjectRef, Result, String, Tensor, VALUE_ERROR,
+    tvm_ffi_dll_export_typed_func_doc, Any, AnyView, Array, EnumDef, EnumObj, Function, Map,
+    Object, ObjectCore, ObjectDef, ObjectRef, Result, String, TensorView, VALUE_ERROR,
 };
 
 /// Adds two numbers.
@@ -41,7 +41,7 @@ fn map_texts(function: Function, texts: Array<String>) -> Result<Array<String>> 
 tvm_ffi_dll_export_typed_func!(map_texts, map_texts);
 
 /// `y += a * x` on host tensors of float32.
-fn axpy(a: f32, x: Tensor, y: Tensor) -> Result<()> {
+fn axpy(a: f32, x: TensorView, y: TensorView) -> Result<()> {
     ensure!(
         x.shape() == y.shape(),
         VALUE_ERROR,
@@ -98,10 +98,35 @@ fn make_note(text: String, priority: i64) -> Result<Note> {
 }
 tvm_ffi_dll_export_typed_func!(make_note, make_note);
 
+/// How much a note matters.
+#[rs_class("rust_example.Weight", final, init = false, s_eq_hash_kind = UniqueInstance)]
+pub struct WeightObj {
+    base: EnumObj,
+}
+
+/// The weight of a note: an entry of the enumeration.
+fn weigh(note: Note) -> Result<Weight> {
+    let name = if note.priority > 5 { "heavy" } else { "light" };
+    match EnumDef::<WeightObj>::get(name)? {
+        Some(data) => Ok(Weight { data }),
+        None => bail!(VALUE_ERROR, "no weight `{name}`"),
+    }
+}
+tvm_ffi_dll_export_typed_func!(weigh, weigh);
+
+def_object_ref!(
+    /// Reference to a weight.
+    pub Weight,
+    ObjectRef,
+    WeightObj
+);
+
 tvm_ffi_dll_export_typed_func!(run_static_init_blocks, tvm_ffi::run_static_init_blocks);
 
 static_init_block! {
     NoteObj::type_index(); // registers the type
+    EnumDef::new("light", WeightObj::new)?;
+    EnumDef::new("heavy", WeightObj::new)?.set_attr("stamps", 2)?;
     let count = |args: &[AnyView<'_>]| Ok(Any::from(args.len()));
     Function::register_global("rust_example.count_args", Function::from_packed(count))?;
 }

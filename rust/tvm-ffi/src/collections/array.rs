@@ -6,35 +6,24 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use tvm_ffi_sys::{TVMFFIAny, TVMFFISeqCell, TVMFFITypeIndex};
+use tvm_ffi_sys::{TVMFFIAny, TVMFFISeqCell};
 
+use super::container::{container_cells, container_type};
+use super::sequence::{self, out_of_bounds, slice_of, ARRAY};
 use crate::any::{Any, AnyView};
-use crate::error::{Error, Result, INDEX_ERROR};
+use crate::error::Result;
 use crate::object::{
     ref_cell, run_destructor, Object, ObjectArc, ObjectCore, ObjectCoreWithExtraItems,
     ObjectRefCore,
 };
 use crate::type_traits::{AnyCompatible, ContainerElement};
 
-const ARRAY: i32 = TVMFFITypeIndex::kTVMFFIArray as i32;
-const LIST: i32 = TVMFFITypeIndex::kTVMFFIList as i32;
-
-/// Object behind [`Array`]. Its elements follow it in memory.
-#[repr(C)]
-pub struct ArrayObj {
-    base: Object,
-    cell: TVMFFISeqCell,
-}
-
-// SAFETY: the ABI's layout of arrays.
-unsafe impl ObjectCore for ArrayObj {
-    const TYPE_KEY: &'static str = "ffi.Array";
-    const TYPE_DEPTH: i32 = 1;
-    const TYPE_FINAL: bool = true;
-
-    fn type_index() -> i32 {
-        ARRAY
-    }
+container_type! {
+    /// Immutable sequence of `T`, shared by reference; the `&mut` methods copy it first unless
+    /// this is the only reference.
+    Array<T> as T,
+    /// Object behind [`Array`]. Its elements follow it in memory.
+    ArrayObj { TVMFFISeqCell } = "ffi.Array", ARRAY
 }
 
 // SAFETY: `capacity` cells were allocated.
@@ -69,51 +58,10 @@ impl ArrayObj {
     }
 }
 
-/// Live cells of a sequence.
-///
-/// # Safety
-/// The cell belongs to a live sequence that does not change for `'a`.
-pub(crate) unsafe fn slice_of<'a>(cell: &TVMFFISeqCell) -> &'a [AnyView<'a>] {
-    if cell.size <= 0 || cell.data.is_null() {
-        return &[];
-    }
-    // SAFETY: promised by the caller.
-    unsafe { std::slice::from_raw_parts(cell.data.cast(), cell.size as usize) }
-}
-
-/// Immutable sequence of `T`, shared by reference; the `&mut` methods copy it first unless this
-/// is the only reference.
-#[repr(transparent)]
-pub struct Array<T> {
-    data: ObjectArc<ArrayObj>,
-    elements: PhantomData<T>,
-}
-
 // SAFETY: the elements are `T`s, and the array itself does not change while shared.
 unsafe impl<T: Send + Sync> Send for Array<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for Array<T> {}
-
-impl<T> Clone for Array<T> {
-    fn clone(&self) -> Self {
-        Self { data: self.data.clone(), elements: PhantomData }
-    }
-}
-
-// SAFETY: transparent over the ObjectArc.
-unsafe impl<T> ObjectRefCore for Array<T> {
-    type ContainerType = ArrayObj;
-
-    fn data(this: &Self) -> &ObjectArc<ArrayObj> {
-        &this.data
-    }
-    fn into_data(this: Self) -> ObjectArc<ArrayObj> {
-        this.data
-    }
-    fn from_data(data: ObjectArc<ArrayObj>) -> Self {
-        Self { data, elements: PhantomData }
-    }
-}
 
 /// New array object of the given capacity whose elements come from `items`.
 fn build(capacity: usize, items: impl ExactSizeIterator<Item = Any>) -> ObjectArc<ArrayObj> {
@@ -148,16 +96,6 @@ fn build(capacity: usize, items: impl ExactSizeIterator<Item = Any>) -> ObjectAr
 }
 
 impl<T> Array<T> {
-    /// Number of elements.
-    pub fn len(&self) -> usize {
-        self.data.cell.size as usize
-    }
-
-    /// Whether there are no elements.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// The elements as views, without conversion.
     pub fn views(&self) -> &[AnyView<'_>] {
         self.data.elements()
@@ -225,17 +163,6 @@ impl<T: ContainerElement> Array<T> {
     }
 }
 
-#[cold]
-pub(crate) fn out_of_bounds(index: usize, len: usize) -> Error {
-    crate::ffi_error!(INDEX_ERROR, "Index {index} out of bounds {len}")
-}
-
-impl<T: ContainerElement> Default for Array<T> {
-    fn default() -> Self {
-        Self::new(Vec::new())
-    }
-}
-
 impl<T: ContainerElement> FromIterator<T> for Array<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
         Self::new(items.into_iter().collect())
@@ -266,71 +193,4 @@ impl<T: ContainerElement + PartialEq> PartialEq for Array<T> {
     }
 }
 
-/// Elements of a cell that holds a sequence.
-///
-/// # Safety
-/// The cell is valid, and the sequence does not change for `'a`.
-pub(crate) unsafe fn sequence_of<'a>(cell: &TVMFFIAny) -> Option<&'a [AnyView<'a>]> {
-    if cell.type_index != ARRAY && cell.type_index != LIST {
-        return None;
-    }
-    // SAFETY: both types have their cell behind the header.
-    unsafe { Some(slice_of(&*tvm_ffi_sys::TVMFFISeqGetCellPtr(cell.value.v_obj.cast()))) }
-}
-
-/// Converted copies of all elements, or None at the first that does not convert.
-pub(crate) fn convert_all<T: ContainerElement>(views: &[AnyView<'_>]) -> Option<Vec<T>> {
-    views.iter().map(|view| T::from_view(*view)).collect()
-}
-
-/// What a sequence type found instead of its own, for messages.
-///
-/// # Safety
-/// The cell is valid.
-pub(crate) unsafe fn sequence_mismatch<T: ContainerElement>(
-    name: &str,
-    cell: &TVMFFIAny,
-) -> std::string::String {
-    // SAFETY: promised by the caller; nothing runs in between.
-    let views = unsafe { sequence_of(cell) };
-    let bad = views.and_then(|views| {
-        views.iter().enumerate().find(|(_, view)| T::from_view(**view).is_none())
-    });
-    match bad {
-        Some((index, view)) => format!("{name}[index {index}: {}]", T::mismatch(*view)),
-        None => crate::object::type_key(cell.type_index).to_string(),
-    }
-}
-
-// SAFETY: an Array cell whose elements are all `T`.
-unsafe impl<T: ContainerElement> AnyCompatible for Array<T> {
-    crate::impl_object_ref_cells!(@shared Array<T>);
-
-    fn type_str() -> std::string::String {
-        format!("Array<{}>", T::element_type_str())
-    }
-    fn type_schema() -> std::string::String {
-        format!("{{\"type\":\"ffi.Array\",\"args\":[{}]}}", T::element_schema())
-    }
-    unsafe fn check_any_strict(data: &TVMFFIAny) -> bool {
-        // SAFETY: promised by the caller.
-        data.type_index == ARRAY
-            && unsafe { sequence_of(data) }
-                .is_some_and(|views| views.iter().all(|view| T::is_strict(*view)))
-    }
-    unsafe fn try_cast_from_any_view(data: &TVMFFIAny) -> Option<Self> {
-        // SAFETY: promised by the caller; copied after the check.
-        unsafe {
-            if Self::check_any_strict(data) {
-                return Some(ref_cell::copied::<Self>(data));
-            }
-            convert_all::<T>(sequence_of(data)?).map(Self::new)
-        }
-    }
-    unsafe fn get_mismatch_type_info(data: &TVMFFIAny) -> std::string::String {
-        // SAFETY: promised by the caller.
-        unsafe { sequence_mismatch::<T>("Array", data) }
-    }
-}
-crate::impl_any_compatible_conversions!([T: ContainerElement] Array<T>);
-crate::impl_optional_object!([T: ContainerElement] Array<T>);
+container_cells!(Array<T>, "ffi.Array", ARRAY, sequence);

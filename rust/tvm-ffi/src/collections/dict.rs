@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 
 use tvm_ffi_sys::{TVMFFIAny, TVMFFIMapCell};
 
+use super::container::{container_cells, container_type};
 use super::map::missing;
 use super::map_base::{self, DICT};
 use crate::any::Any;
@@ -15,65 +16,15 @@ use crate::error::Result;
 use crate::object::{ref_cell, Object, ObjectArc, ObjectCore, ObjectRef, ObjectRefCore};
 use crate::type_traits::{AnyCompatible, ContainerElement};
 
-/// Object behind [`Dict`].
-#[repr(C)]
-pub struct DictObj {
-    base: Object,
-    cell: TVMFFIMapCell,
-}
-
-// SAFETY: the ABI's layout of dicts.
-unsafe impl ObjectCore for DictObj {
-    const TYPE_KEY: &'static str = "ffi.Dict";
-    const TYPE_DEPTH: i32 = 1;
-    const TYPE_FINAL: bool = true;
-
-    fn type_index() -> i32 {
-        DICT
-    }
-}
-
-/// Mutable mapping from `K` to `V`. All clones are one dict. Stays on its thread, as changes are
-/// not synchronised.
-#[repr(transparent)]
-pub struct Dict<K, V> {
-    data: ObjectArc<DictObj>,
-    pairs: PhantomData<(K, V, *const ())>,
-}
-
-impl<K, V> Clone for Dict<K, V> {
-    fn clone(&self) -> Self {
-        Self { data: self.data.clone(), pairs: PhantomData }
-    }
-}
-
-// SAFETY: transparent over the ObjectArc.
-unsafe impl<K, V> ObjectRefCore for Dict<K, V> {
-    type ContainerType = DictObj;
-
-    fn data(this: &Self) -> &ObjectArc<DictObj> {
-        &this.data
-    }
-    fn into_data(this: Self) -> ObjectArc<DictObj> {
-        this.data
-    }
-    fn from_data(data: ObjectArc<DictObj>) -> Self {
-        Self { data, pairs: PhantomData }
-    }
+container_type! {
+    /// Mutable mapping from `K` to `V`. All clones are one dict. Stays on its thread, as changes
+    /// are not synchronised.
+    Dict<K, V> as (K, V, *const ()),
+    /// Object behind [`Dict`].
+    DictObj { TVMFFIMapCell } = "ffi.Dict", DICT
 }
 
 impl<K, V> Dict<K, V> {
-    /// Number of pairs.
-    pub fn len(&self) -> usize {
-        // SAFETY: the object is alive; a raw read, as it may change through other references.
-        unsafe { (&raw const (*ObjectArc::as_raw(&self.data)).cell.size).read() as usize }
-    }
-
-    /// Whether there are no pairs.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Removes all pairs.
     pub fn clear(&self) -> Result<()> {
         cached_global_func!("ffi.DictClear").call_tuple((self.this(),)).map(drop)
@@ -137,12 +88,6 @@ impl<K: ContainerElement, V: ContainerElement> Dict<K, V> {
     }
 }
 
-impl<K: ContainerElement, V: ContainerElement> Default for Dict<K, V> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl<K: ContainerElement, V: ContainerElement> FromIterator<(K, V)> for Dict<K, V> {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
         let cell = map_base::construct(cached_global_func!("ffi.Dict"), pairs);
@@ -158,34 +103,4 @@ impl<K: ContainerElement, V: ContainerElement> std::fmt::Debug for Dict<K, V> {
     }
 }
 
-// SAFETY: a Dict cell whose pairs are all of these types.
-unsafe impl<K: ContainerElement, V: ContainerElement> AnyCompatible for Dict<K, V> {
-    crate::impl_object_ref_cells!(@shared Dict<K, V>);
-
-    fn type_str() -> std::string::String {
-        format!("Dict<{}, {}>", K::element_type_str(), V::element_type_str())
-    }
-    fn type_schema() -> std::string::String {
-        let args = [K::element_schema(), V::element_schema()].join(",");
-        format!("{{\"type\":\"ffi.Dict\",\"args\":[{args}]}}")
-    }
-    unsafe fn check_any_strict(data: &TVMFFIAny) -> bool {
-        // SAFETY: promised by the caller.
-        unsafe { map_base::is_strict::<K, V>(data, DICT) }
-    }
-    unsafe fn try_cast_from_any_view(data: &TVMFFIAny) -> Option<Self> {
-        // SAFETY: promised by the caller; copied after the check.
-        unsafe {
-            if Self::check_any_strict(data) {
-                return Some(ref_cell::copied::<Self>(data));
-            }
-            map_base::converted::<K, V>(data).map(Self::from_iter)
-        }
-    }
-    unsafe fn get_mismatch_type_info(data: &TVMFFIAny) -> std::string::String {
-        // SAFETY: promised by the caller.
-        unsafe { map_base::mismatch::<K, V>("Dict", data) }
-    }
-}
-crate::impl_any_compatible_conversions!([K: ContainerElement, V: ContainerElement] Dict<K, V>);
-crate::impl_optional_object!([K: ContainerElement, V: ContainerElement] Dict<K, V>);
+container_cells!(Dict<K, V>, "ffi.Dict", DICT, map_base);

@@ -5,77 +5,25 @@
 
 use std::marker::PhantomData;
 
-use tvm_ffi_sys::{TVMFFIAny, TVMFFISeqCell, TVMFFITypeIndex};
+use tvm_ffi_sys::{TVMFFIAny, TVMFFISeqCell};
 
-use super::array::{convert_all, out_of_bounds, sequence_mismatch, sequence_of, slice_of};
+use super::container::{container_cells, container_type};
+use super::sequence::{self, out_of_bounds, slice_of, LIST};
 use crate::any::Any;
 use crate::cached_global_func;
 use crate::error::Result;
 use crate::object::{ref_cell, Object, ObjectArc, ObjectCore, ObjectRefCore};
 use crate::type_traits::{AnyCompatible, ContainerElement};
 
-const LIST: i32 = TVMFFITypeIndex::kTVMFFIList as i32;
-
-/// Object behind [`List`].
-#[repr(C)]
-pub struct ListObj {
-    base: Object,
-    cell: TVMFFISeqCell,
-}
-
-// SAFETY: the ABI's layout of lists.
-unsafe impl ObjectCore for ListObj {
-    const TYPE_KEY: &'static str = "ffi.List";
-    const TYPE_DEPTH: i32 = 1;
-    const TYPE_FINAL: bool = true;
-
-    fn type_index() -> i32 {
-        LIST
-    }
-}
-
-/// Mutable sequence of `T`. All clones are one list. Stays on its thread, as changes are not
-/// synchronised.
-#[repr(transparent)]
-pub struct List<T> {
-    data: ObjectArc<ListObj>,
-    elements: PhantomData<(T, *const ())>,
-}
-
-impl<T> Clone for List<T> {
-    fn clone(&self) -> Self {
-        Self { data: self.data.clone(), elements: PhantomData }
-    }
-}
-
-// SAFETY: transparent over the ObjectArc.
-unsafe impl<T> ObjectRefCore for List<T> {
-    type ContainerType = ListObj;
-
-    fn data(this: &Self) -> &ObjectArc<ListObj> {
-        &this.data
-    }
-    fn into_data(this: Self) -> ObjectArc<ListObj> {
-        this.data
-    }
-    fn from_data(data: ObjectArc<ListObj>) -> Self {
-        Self { data, elements: PhantomData }
-    }
+container_type! {
+    /// Mutable sequence of `T`. All clones are one list. Stays on its thread, as changes are not
+    /// synchronised.
+    List<T> as (T, *const ()),
+    /// Object behind [`List`].
+    ListObj { TVMFFISeqCell } = "ffi.List", LIST
 }
 
 impl<T> List<T> {
-    /// Number of elements.
-    pub fn len(&self) -> usize {
-        // A raw read: the object may change through other references.
-        // SAFETY: the object is alive.
-        unsafe { (&raw const (*ObjectArc::as_raw(&self.data)).cell.size).read() as usize }
-    }
-
-    /// Whether there are no elements.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Removes all elements.
     pub fn clear(&self) -> Result<()> {
         cached_global_func!("ffi.ListClear").call_tuple((self.any(),)).map(drop)
@@ -146,12 +94,6 @@ impl<T: ContainerElement> List<T> {
     }
 }
 
-impl<T: ContainerElement> Default for List<T> {
-    fn default() -> Self {
-        Self::new(Vec::new())
-    }
-}
-
 impl<T: ContainerElement> FromIterator<T> for List<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
         Self::new(items.into_iter().collect())
@@ -165,35 +107,4 @@ impl<T: ContainerElement> std::fmt::Debug for List<T> {
     }
 }
 
-// SAFETY: a List cell whose elements are all `T`.
-unsafe impl<T: ContainerElement> AnyCompatible for List<T> {
-    crate::impl_object_ref_cells!(@shared List<T>);
-
-    fn type_str() -> std::string::String {
-        format!("List<{}>", T::element_type_str())
-    }
-    fn type_schema() -> std::string::String {
-        format!("{{\"type\":\"ffi.List\",\"args\":[{}]}}", T::element_schema())
-    }
-    unsafe fn check_any_strict(data: &TVMFFIAny) -> bool {
-        // SAFETY: promised by the caller; checking runs no foreign code.
-        data.type_index == LIST
-            && unsafe { sequence_of(data) }
-                .is_some_and(|views| views.iter().all(|view| T::is_strict(*view)))
-    }
-    unsafe fn try_cast_from_any_view(data: &TVMFFIAny) -> Option<Self> {
-        // SAFETY: promised by the caller; copied after the check.
-        unsafe {
-            if Self::check_any_strict(data) {
-                return Some(ref_cell::copied::<Self>(data));
-            }
-            convert_all::<T>(sequence_of(data)?).map(Self::new)
-        }
-    }
-    unsafe fn get_mismatch_type_info(data: &TVMFFIAny) -> std::string::String {
-        // SAFETY: promised by the caller.
-        unsafe { sequence_mismatch::<T>("List", data) }
-    }
-}
-crate::impl_any_compatible_conversions!([T: ContainerElement] List<T>);
-crate::impl_optional_object!([T: ContainerElement] List<T>);
+container_cells!(List<T>, "ffi.List", LIST, sequence);

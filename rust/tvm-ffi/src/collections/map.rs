@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 
 use tvm_ffi_sys::{TVMFFIAny, TVMFFIMapCell};
 
+use super::container::{container_cells, container_type};
 use super::map_base::{self, MAP};
 use crate::any::Any;
 use crate::cached_global_func;
@@ -14,68 +15,17 @@ use crate::error::Result;
 use crate::object::{ref_cell, Object, ObjectArc, ObjectCore, ObjectRef, ObjectRefCore};
 use crate::type_traits::{AnyCompatible, ContainerElement};
 
-/// Object behind [`Map`].
-#[repr(C)]
-pub struct MapObj {
-    base: Object,
-    cell: TVMFFIMapCell,
-}
-
-// SAFETY: the ABI's layout of maps.
-unsafe impl ObjectCore for MapObj {
-    const TYPE_KEY: &'static str = "ffi.Map";
-    const TYPE_DEPTH: i32 = 1;
-    const TYPE_FINAL: bool = true;
-
-    fn type_index() -> i32 {
-        MAP
-    }
-}
-
-/// Immutable mapping from `K` to `V`; clones share it.
-#[repr(transparent)]
-pub struct Map<K, V> {
-    data: ObjectArc<MapObj>,
-    pairs: PhantomData<(K, V)>,
+container_type! {
+    /// Immutable mapping from `K` to `V`; clones share it.
+    Map<K, V> as (K, V),
+    /// Object behind [`Map`].
+    MapObj { TVMFFIMapCell } = "ffi.Map", MAP
 }
 
 // SAFETY: the content is keys and values, and does not change while shared.
 unsafe impl<K: Send + Sync, V: Send + Sync> Send for Map<K, V> {}
 // SAFETY: as above.
 unsafe impl<K: Send + Sync, V: Send + Sync> Sync for Map<K, V> {}
-
-impl<K, V> Clone for Map<K, V> {
-    fn clone(&self) -> Self {
-        Self { data: self.data.clone(), pairs: PhantomData }
-    }
-}
-
-// SAFETY: transparent over the ObjectArc.
-unsafe impl<K, V> ObjectRefCore for Map<K, V> {
-    type ContainerType = MapObj;
-
-    fn data(this: &Self) -> &ObjectArc<MapObj> {
-        &this.data
-    }
-    fn into_data(this: Self) -> ObjectArc<MapObj> {
-        this.data
-    }
-    fn from_data(data: ObjectArc<MapObj>) -> Self {
-        Self { data, pairs: PhantomData }
-    }
-}
-
-impl<K, V> Map<K, V> {
-    /// Number of pairs.
-    pub fn len(&self) -> usize {
-        self.data.cell.size as usize
-    }
-
-    /// Whether there are no pairs.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
 
 impl<K: ContainerElement, V: ContainerElement> Map<K, V> {
     /// The empty map.
@@ -149,12 +99,6 @@ pub(crate) fn missing() -> Result<&'static Missing> {
     Ok(MISSING.get_or_init(|| Missing(sentinel)))
 }
 
-impl<K: ContainerElement, V: ContainerElement> Default for Map<K, V> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl<K: ContainerElement, V: ContainerElement> FromIterator<(K, V)> for Map<K, V> {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
         let cell = map_base::construct(cached_global_func!("ffi.Map"), pairs);
@@ -171,34 +115,4 @@ impl<K: ContainerElement, V: ContainerElement> std::fmt::Debug for Map<K, V> {
     }
 }
 
-// SAFETY: a Map cell whose pairs are all of these types.
-unsafe impl<K: ContainerElement, V: ContainerElement> AnyCompatible for Map<K, V> {
-    crate::impl_object_ref_cells!(@shared Map<K, V>);
-
-    fn type_str() -> std::string::String {
-        format!("Map<{}, {}>", K::element_type_str(), V::element_type_str())
-    }
-    fn type_schema() -> std::string::String {
-        let args = [K::element_schema(), V::element_schema()].join(",");
-        format!("{{\"type\":\"ffi.Map\",\"args\":[{args}]}}")
-    }
-    unsafe fn check_any_strict(data: &TVMFFIAny) -> bool {
-        // SAFETY: promised by the caller.
-        unsafe { map_base::is_strict::<K, V>(data, MAP) }
-    }
-    unsafe fn try_cast_from_any_view(data: &TVMFFIAny) -> Option<Self> {
-        // SAFETY: promised by the caller; copied after the check.
-        unsafe {
-            if Self::check_any_strict(data) {
-                return Some(ref_cell::copied::<Self>(data));
-            }
-            map_base::converted::<K, V>(data).map(Self::from_iter)
-        }
-    }
-    unsafe fn get_mismatch_type_info(data: &TVMFFIAny) -> std::string::String {
-        // SAFETY: promised by the caller.
-        unsafe { map_base::mismatch::<K, V>("Map", data) }
-    }
-}
-crate::impl_any_compatible_conversions!([K: ContainerElement, V: ContainerElement] Map<K, V>);
-crate::impl_optional_object!([K: ContainerElement, V: ContainerElement] Map<K, V>);
+container_cells!(Map<K, V>, "ffi.Map", MAP, map_base);

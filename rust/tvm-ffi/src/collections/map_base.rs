@@ -75,19 +75,15 @@ pub(crate) unsafe fn mapping_of<'a>(cell: &TVMFFIAny) -> Option<Vec<(AnyView<'a>
     unsafe { Some(pairs_of(tvm_ffi_sys::TVMFFIMapGetCellPtr(cell.value.v_obj.cast()))) }
 }
 
-/// Whether the cell holds a table of the given type with exactly these key and value types.
+/// Whether the cell holds a table with exactly these key and value types.
 ///
 /// # Safety
 /// The cell is valid.
-pub(crate) unsafe fn is_strict<K: ContainerElement, V: ContainerElement>(
-    cell: &TVMFFIAny,
-    type_index: i32,
-) -> bool {
+pub(crate) unsafe fn is_strict<K: ContainerElement, V: ContainerElement>(cell: &TVMFFIAny) -> bool {
     // SAFETY: promised by the caller; checking runs no foreign code.
-    cell.type_index == type_index
-        && unsafe { mapping_of(cell) }.is_some_and(|pairs| {
-            pairs.iter().all(|(key, value)| K::is_strict(*key) && V::is_strict(*value))
-        })
+    unsafe { mapping_of(cell) }.is_some_and(|pairs| {
+        pairs.iter().all(|(key, value)| K::is_strict(*key) && V::is_strict(*value))
+    })
 }
 
 /// Converted copies of all pairs of a Map or Dict cell.

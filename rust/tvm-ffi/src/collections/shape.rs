@@ -7,7 +7,7 @@ use std::ops::Deref;
 
 use tvm_ffi_sys::{TVMFFIAny, TVMFFIShapeCell, TVMFFITypeIndex};
 
-use super::array::{convert_all, sequence_of};
+use super::sequence;
 use crate::object::{
     ref_cell, Object, ObjectArc, ObjectCore, ObjectCoreWithExtraItems, ObjectRefCore,
 };
@@ -160,7 +160,7 @@ unsafe impl AnyCompatible for Shape {
         unsafe {
             match data.type_index {
                 SHAPE => Some(ref_cell::copied::<Self>(data)),
-                ARRAY => convert_all::<i64>(sequence_of(data)?).map(Self::from),
+                ARRAY => sequence::converted::<i64>(data).map(Self::from),
                 _ => None,
             }
         }

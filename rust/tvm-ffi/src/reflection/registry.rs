@@ -354,6 +354,12 @@ impl<T: ObjectCore> ObjectDef<T> {
         self
     }
 
+    /// Leaves out the constructor `__ffi_init__`, for types whose objects only their own code makes.
+    pub fn without_init(mut self) -> Self {
+        self.has_init = true;
+        self
+    }
+
     /// Lets objects be copied.
     pub fn copyable(mut self) -> Self
     where

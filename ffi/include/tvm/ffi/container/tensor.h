@@ -54,8 +54,7 @@ inline bool IsContiguous(const DLTensor& arr) {
 /// Whether the first element sits on an `alignment`-byte boundary.
 inline bool IsAligned(const DLTensor& arr, size_t alignment) {
   if (IsDirectAddressDevice(arr.device)) {
-    return (reinterpret_cast<size_t>(static_cast<char*>(arr.data) + arr.byte_offset) % alignment) ==
-           0;
+    return (reinterpret_cast<size_t>(arr.data) + arr.byte_offset) % alignment == 0;
   }
   return arr.byte_offset % alignment == 0;
 }

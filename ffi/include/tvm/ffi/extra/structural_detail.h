@@ -126,23 +126,42 @@ inline uint64_t StrongCount(const TVMFFIObject* object) {
 
 /// Traversals recurse on the C stack; deeper values, and cyclic ones, are an error.
 inline constexpr int kMaxTraversalDepth = 2000;
+/// Half of the usual stack: the frames of unoptimised and sanitized builds are large.
+inline constexpr uintptr_t kMaxTraversalStack = uintptr_t{4} << 20;
 
 class TraversalDepth {
  public:
-  explicit TraversalDepth(int* depth) : depth_(depth) {
-    if (*depth_ >= kMaxTraversalDepth) {
-      TVM_FFI_THROW(RuntimeError) << "structural traversal is nested more than "
-                                  << kMaxTraversalDepth
+  explicit TraversalDepth(int* depth) : depth_(depth), thread_(CurrentThreadState()) {
+    const uintptr_t frame = CurrentFrame();
+    outermost_ = thread_ != nullptr && thread_->traversal_stack_base == 0;
+    const uintptr_t base = outermost_ || thread_ == nullptr ? frame : thread_->traversal_stack_base;
+    const uintptr_t used = frame < base ? base - frame : frame - base;
+    if (*depth_ >= kMaxTraversalDepth || used > kMaxTraversalStack) {
+      TVM_FFI_THROW(RuntimeError) << "structural traversal is nested more than " << *depth_
                                   << " levels deep: the value is too deep or contains itself";
     }
+    if (outermost_) thread_->traversal_stack_base = base;
     ++*depth_;
   }
-  ~TraversalDepth() { --*depth_; }
+  ~TraversalDepth() {
+    --*depth_;
+    if (outermost_) thread_->traversal_stack_base = 0;
+  }
   TraversalDepth(const TraversalDepth&) = delete;
   TraversalDepth& operator=(const TraversalDepth&) = delete;
 
  private:
+  uintptr_t CurrentFrame() const {
+#if defined(__GNUC__)
+    return reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+#else
+    return reinterpret_cast<uintptr_t>(this);
+#endif
+  }
+
   int* depth_;
+  ThreadState* thread_;
+  bool outermost_ = false;
 };
 
 /// Detaches the callback when a traversal ends: bindings may keep the visitor object longer.

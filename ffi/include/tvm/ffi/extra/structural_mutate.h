@@ -118,8 +118,57 @@ class UnchangedOr {
   const Any& data() const& { return data_; }
   Any data() && { return std::move(data_); }
 
+  /// From what a mutation returned: the marker, or a value that is known to be a T.
+  static UnchangedOr FromData(Any data) { return UnchangedOr(std::move(data), UnsafeInit{}); }
+
  private:
+  UnchangedOr(Any data, UnsafeInit) : data_(std::move(data)) {}
   Any data_;
+};
+
+template <typename T>
+inline constexpr bool use_default_type_traits_v<UnchangedOr<T>> = false;
+
+/// Stored as the value or the marker, so that Expected<UnchangedOr<T>> is one cell.
+template <typename T>
+struct TypeTraits<UnchangedOr<T>> : public TypeTraitsBase {
+  static void CopyToAnyView(const UnchangedOr<T>& src, TVMFFIAny* result) {
+    *result = AnyView(src.data()).CopyToTVMFFIAny();
+  }
+  static void MoveToAny(UnchangedOr<T> src, TVMFFIAny* result) {
+    *result = detail::AnyUnsafe::MoveAnyToTVMFFIAny(std::move(src).data());
+  }
+  static bool CheckAnyStrict(const TVMFFIAny* src) {
+    if constexpr (std::is_same_v<T, Any>) {
+      return true;
+    } else {
+      return src->type_index == kTVMFFIUnchanged || TypeTraits<T>::CheckAnyStrict(src);
+    }
+  }
+  static UnchangedOr<T> CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
+    return UnchangedOr<T>::FromData(Any(AnyView::CopyFromTVMFFIAny(*src)));
+  }
+  static UnchangedOr<T> MoveFromAnyAfterCheck(TVMFFIAny* src) {
+    TVMFFIAny taken = *src;
+    *src = AnyView().CopyToTVMFFIAny();
+    return UnchangedOr<T>::FromData(detail::AnyUnsafe::MoveTVMFFIAnyRawToAny(taken));
+  }
+  static std::optional<UnchangedOr<T>> TryCastFromAnyView(const TVMFFIAny* src) {
+    if (CheckAnyStrict(src)) return CopyFromAnyViewAfterCheck(src);
+    if constexpr (!std::is_same_v<T, Any>) {
+      if (std::optional<T> value = TypeTraits<T>::TryCastFromAnyView(src)) {
+        return UnchangedOr<T>(*std::move(value));
+      }
+    }
+    return std::nullopt;
+  }
+  static std::string TypeStr() {
+    if constexpr (std::is_same_v<T, Any>) {
+      return "UnchangedOr<Any>";
+    } else {
+      return "UnchangedOr<" + TypeTraits<T>::TypeStr() + ">";
+    }
+  }
 };
 
 class StructuralMutatorObj;
@@ -158,14 +207,17 @@ class StructuralMutatorObj : public Object {
     return FromRaw(MutateRaw(value, mode));
   }
   /// As Mutate, with failures returned.
-  inline Expected<Any> MutateExpected(AnyView value, InplaceMode mode = InplaceMode::kDisallow);
+  inline Expected<UnchangedOr<Any>> MutateExpected(AnyView value,
+                                                   InplaceMode mode = InplaceMode::kDisallow);
 
-  /// Rewrites the children of a value: a value, the Unchanged marker or an error.
-  inline Expected<Any> DefaultMutateExpected(AnyView value,
-                                             InplaceMode mode = InplaceMode::kDisallow);
+  /// Rewrites the children of a value.
+  inline Expected<UnchangedOr<Any>> DefaultMutateExpected(
+      AnyView value, InplaceMode mode = InplaceMode::kDisallow);
   UnchangedOr<Any> DefaultMutate(AnyView value, InplaceMode mode = InplaceMode::kDisallow) {
-    return FromRaw(DefaultMutateExpected(value, mode).value());
+    return FromRaw(DefaultMutateRaw(value, mode));
   }
+  /// As above: the new value or the Unchanged marker.
+  inline Any DefaultMutateRaw(AnyView value, InplaceMode mode);
 
   /// What a variable or DAG node has become; None when nothing is recorded.
   inline Expected<Any> VarRemapGetExpected(AnyView var);
@@ -187,10 +239,7 @@ class StructuralMutatorObj : public Object {
     return body();
   }
 
-  static UnchangedOr<Any> FromRaw(Any raw) {
-    if (raw.type_index() == kTVMFFIUnchanged) return UnchangedOr<Any>(Unchanged{});
-    return UnchangedOr<Any>(std::move(raw));
-  }
+  static UnchangedOr<Any> FromRaw(Any raw) { return UnchangedOr<Any>::FromData(std::move(raw)); }
 
   TVM_FFI_DECLARE_OBJECT_INFO("ffi.StructuralMutator", StructuralMutatorObj, Object);
 
@@ -519,7 +568,7 @@ class MapperObj final : public TableMutatorObj<MapperObj> {
   }
 
   Any PostOrder(AnyView value, InplaceMode mode) {
-    Any descended = DefaultMutateExpected(value, mode).value();
+    Any descended = DefaultMutateRaw(value, mode);
     if (IsUnchanged(descended)) return Replacement(value);
     Any replaced = Replacement(descended);
     return IsUnchanged(replaced) ? descended : Normalized(std::move(replaced), value);
@@ -527,8 +576,8 @@ class MapperObj final : public TableMutatorObj<MapperObj> {
 
   Any PreOrder(AnyView value, InplaceMode mode) {
     Any replaced = Replacement(value);
-    if (IsUnchanged(replaced)) return DefaultMutateExpected(value, mode).value();
-    Any descended = DefaultMutateExpected(replaced, mode).value();
+    if (IsUnchanged(replaced)) return DefaultMutateRaw(value, mode);
+    Any descended = DefaultMutateRaw(replaced, mode);
     return IsUnchanged(descended) ? replaced : Normalized(std::move(descended), value);
   }
 
@@ -551,7 +600,7 @@ class CallbackMutatorObj final : public TableMutatorObj<CallbackMutatorObj> {
     if (std::optional<Any> result = callback(value, this, mode)) {
       return Normalized(*std::move(result), value);
     }
-    return DefaultMutateExpected(value, mode).value();
+    return DefaultMutateRaw(value, mode);
   }
 
  private:
@@ -559,8 +608,8 @@ class CallbackMutatorObj final : public TableMutatorObj<CallbackMutatorObj> {
 };
 
 /// Calls a native table entry or turns what it throws into an error.
-template <typename F>
-Expected<Any> Captured(const F& body) {
+template <typename R, typename F>
+Expected<R> Captured(const F& body) {
   try {
     return body();
   } catch (const Error& error) {
@@ -616,16 +665,22 @@ bool MutateWith(const F& fn, AnyView value, StructuralMutatorObj* mutator, Inpla
 
 }  // namespace detail
 
-inline Expected<Any> StructuralMutatorObj::MutateExpected(AnyView value, InplaceMode mode) {
-  return detail::Captured([&] { return MutateRaw(value, mode); });
+inline Any StructuralMutatorObj::DefaultMutateRaw(AnyView value, InplaceMode mode) {
+  return detail::DefaultMutation(this, value, mode).Run();
 }
 
-inline Expected<Any> StructuralMutatorObj::DefaultMutateExpected(AnyView value, InplaceMode mode) {
-  return detail::Captured([&] { return detail::DefaultMutation(this, value, mode).Run(); });
+inline Expected<UnchangedOr<Any>> StructuralMutatorObj::MutateExpected(AnyView value,
+                                                                       InplaceMode mode) {
+  return detail::Captured<UnchangedOr<Any>>([&] { return FromRaw(MutateRaw(value, mode)); });
+}
+
+inline Expected<UnchangedOr<Any>> StructuralMutatorObj::DefaultMutateExpected(AnyView value,
+                                                                              InplaceMode mode) {
+  return detail::Captured<UnchangedOr<Any>>([&] { return FromRaw(DefaultMutateRaw(value, mode)); });
 }
 
 inline Expected<Any> StructuralMutatorObj::VarRemapGetExpected(AnyView var) {
-  return detail::Captured([&] { return Checked(vtable_->var_remap_get(this, var)); });
+  return detail::Captured<Any>([&] { return Checked(vtable_->var_remap_get(this, var)); });
 }
 
 inline Expected<void> StructuralMutatorObj::VarRemapSetExpected(AnyView var, AnyView mapped) {
@@ -685,6 +740,44 @@ Expected<Any> StructuralMutateExpected(Any root, const Fns&... fns) {
 
 }  // namespace ffi
 }  // namespace tvm
+
+namespace tvm {
+namespace ffi {
+namespace detail {
+
+/// Reads what a mutation returned as the type that a hook declares; nullopt when it is none.
+template <typename T, typename R>
+std::optional<T> MutateResultAs(R&& result) {
+  Any data(std::forward<R>(result));
+  if constexpr (std::is_same_v<T, Any>) {
+    return data;
+  } else {
+    return data.template try_cast<T>();
+  }
+}
+
+}  // namespace detail
+}  // namespace ffi
+}  // namespace tvm
+
+/// `Type Name = value of Result;` in a hook that returns Expected. A failure is returned, and so is
+/// a TypeError when the value is no `Type`, such as UnchangedOr<Expr>.
+#define TVM_FFI_S_MUTATE_ASSIGN_OR_RETURN(Type, Name, Result)                           \
+  auto Name##_result_ = (Result);                                                       \
+  TVM_FFI_S_MUTATE_MAYBE_EARLY_RETURN(Name##_result_);                                  \
+  std::optional<Type> Name##_value_ =                                                   \
+      ::tvm::ffi::detail::MutateResultAs<Type>(std::move(Name##_result_).value());      \
+  if (!Name##_value_.has_value()) {                                                     \
+    return ::tvm::ffi::Unexpected<::tvm::ffi::Error>(::tvm::ffi::Error(                 \
+        "TypeError", "structural mutate result does not match the declared type", "")); \
+  }                                                                                     \
+  Type Name = *std::move(Name##_value_)
+
+/// As above, for results that are known to be of the type.
+#define TVM_FFI_UNSAFE_S_MUTATE_ASSIGN_OR_RETURN(Type, Name, Result) \
+  auto Name##_result_ = (Result);                                    \
+  TVM_FFI_S_MUTATE_MAYBE_EARLY_RETURN(Name##_result_);               \
+  Type Name = *::tvm::ffi::detail::MutateResultAs<Type>(std::move(Name##_result_).value())
 
 /// Returns the error of an Expected from a function that returns Expected.
 #define TVM_FFI_S_MUTATE_MAYBE_EARLY_RETURN(Result)                                                \
