@@ -135,11 +135,6 @@ class SetEvaluator final : public ExprFunctor<IntervalSet(const Expr&)> {
 
   IntervalSet Eval(const PrimExpr& expr) { return VisitExpr(expr); }
 
-  IntervalSet VisitExpr(const Expr& expr) final {
-    CheckStackDepth();
-    return ExprFunctor::VisitExpr(expr);
-  }
-
   IntervalSet VisitExpr_(const IntImmNode* node) final {
     return IntervalSet::SinglePoint(ffi::GetRef<PrimExpr>(node));
   }

@@ -43,11 +43,6 @@ class LinearFormDetector final : public ExprFunctor<std::optional<LinearForm>(co
   using Result = std::optional<LinearForm>;
   explicit LinearFormDetector(const ffi::Array<Var>& vars) : vars_(vars) {}
 
-  Result VisitExpr(const Expr& expr) final {
-    CheckStackDepth();
-    return ExprFunctor::VisitExpr(expr);
-  }
-
   Result VisitExpr_(const VarNode* node) final {
     for (size_t i = 0; i < vars_.size(); ++i) {
       if (vars_[i].get() == node) {

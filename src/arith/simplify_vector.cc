@@ -53,6 +53,7 @@ PrimExpr MakeBinary(BinaryKind kind, const PrimExpr& a, const PrimExpr& b) {
 }  // namespace
 
 PrimExpr Impl::SimpVectorBinary(BinaryKind kind, const PrimExpr& a, const PrimExpr& b) {
+  CheckDivisor(kind, a, b);
   Pattern pa = Match(a), pb = Match(b);
   if (!pa.valid || !pb.valid) {
     // 0 + x and the like on broadcasts of integers.

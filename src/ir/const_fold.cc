@@ -175,13 +175,11 @@ PrimExpr FoldIntIdentity(BinaryKind kind, const PrimExpr& a, const PrimExpr& b) 
       break;
     case BinaryKind::kDiv:
     case BinaryKind::kFloorDiv:
-      TVM_FFI_CHECK(!cb || *cb != 0, ValueError) << "Divide by zero: " << Expr(a) << " / 0";
       if (cb && *cb == 1) return a;
       if (ca && *ca == 0) return a;
       break;
     case BinaryKind::kMod:
     case BinaryKind::kFloorMod:
-      TVM_FFI_CHECK(!cb || *cb != 0, ValueError) << "Divide by zero: " << Expr(a) << " % 0";
       if (cb && *cb == 1) return make_zero(a.dtype());
       if (ca && *ca == 0) return a;
       break;
@@ -205,7 +203,17 @@ PrimExpr FoldIntIdentity(BinaryKind kind, const PrimExpr& a, const PrimExpr& b) 
 
 }  // namespace
 
+void CheckDivisor(BinaryKind kind, const PrimExpr& a, const PrimExpr& b) {
+  const bool is_quotient = kind == BinaryKind::kDiv || kind == BinaryKind::kFloorDiv;
+  if (!is_quotient && kind != BinaryKind::kMod && kind != BinaryKind::kFloorMod) return;
+  const auto* lanes = b.as<tirx::BroadcastNode>();
+  const auto* divisor = lanes != nullptr ? lanes->value.as<IntImmNode>() : b.as<IntImmNode>();
+  TVM_FFI_CHECK(divisor == nullptr || divisor->value != 0, ValueError)
+      << "Divide by zero: " << Expr(a) << (is_quotient ? " / 0" : " % 0");
+}
+
 PrimExpr TryFold(BinaryKind kind, const PrimExpr& a, const PrimExpr& b) {
+  CheckDivisor(kind, a, b);
   const auto* ia = a.as<IntImmNode>();
   const auto* ib = b.as<IntImmNode>();
   if (ia != nullptr && ib != nullptr) {

@@ -63,6 +63,9 @@ TVM_DLL std::optional<int64_t> FoldInt(BinaryKind kind, DataType dtype, int64_t 
 TVM_DLL std::optional<double> FoldFloat(BinaryKind kind, DataType dtype, double a, double b);
 TVM_DLL bool FoldFloatCompare(BinaryKind kind, double a, double b);
 
+/// ValueError for a division, truncating or flooring, by the integer 0, alone or in every lane.
+TVM_DLL void CheckDivisor(BinaryKind kind, const PrimExpr& a, const PrimExpr& b);
+
 /// Constant, or an operand, that equals the operation; a null reference when nothing folds.
 TVM_DLL PrimExpr TryFold(BinaryKind kind, const PrimExpr& a, const PrimExpr& b);
 /// Cast of a literal; null when value is no literal or the result is not representable.

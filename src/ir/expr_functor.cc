@@ -52,11 +52,6 @@ void CheckStackDepth() {
 // ---------------------------------------------------------------------------------------------
 // Visitor
 
-void ExprVisitor::VisitExpr(const Expr& expr) {
-  CheckStackDepth();
-  ExprFunctor::VisitExpr(expr);
-}
-
 #define TVM_VISIT_LEAF(Node) \
   void ExprVisitor::VisitExpr_(const Node*) {}
 TVM_VISIT_LEAF(VarNode)
@@ -130,11 +125,6 @@ void ExprVisitor::VisitExpr_(const ProducerLoadNode* node) {
 
 // ---------------------------------------------------------------------------------------------
 // Mutator
-
-Expr ExprMutator::VisitExpr(const Expr& expr) {
-  CheckStackDepth();
-  return ExprFunctor::VisitExpr(expr);
-}
 
 namespace {
 

@@ -60,10 +60,11 @@ void VerifyAfter(const IRModule& mod, const PassInfo& info) {
     try {
       verify(mod);
     } catch (const ffi::Error& error) {
-      throw ffi::Error(error.kind(),
-                       "Program is not well-formed after pass " + std::string(info->name) + ": " +
-                           std::string(error.message()),
-                       error.backtrace());
+      const ffi::Error named(error.kind(),
+                             "Program is not well-formed after pass " + std::string(info->name) +
+                                 ": " + error.message(),
+                             error.backtrace(), error.cause_chain(), error.extra_context());
+      throw EnrichPassErrorWithContext(named, mod, info->name);
     }
   }
 }

@@ -4,7 +4,8 @@
 
 import pytest
 
-from tvm import relax
+import tvm
+from tvm import relax, te
 
 
 def _x(shape=(2, 3), dtype="float32", name="x"):
@@ -91,3 +92,49 @@ def test_well_formed_reports_undefined_variables():
     with pytest.raises(ValueError, match="not defined"):
         relax.analysis.well_formed(func)
     assert not relax.analysis.check_well_formed(func)
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_a_variable_may_have_the_name_of_its_function(private):
+    bb = relax.BlockBuilder()
+    x = _x(name="main")
+    with bb.function("main", [x], private=private):
+        y = bb.emit(relax.op.exp(x), name_hint="main")
+        gvar = bb.emit_func_output(bb.emit(relax.op.exp(y), name_hint="main"))
+    assert gvar.name_hint == "main"
+    relax.analysis.well_formed(bb.get())
+    again = tvm.script.from_source(bb.get().script())
+    tvm.ir.assert_structural_equal(again, bb.get())
+
+
+def test_two_public_functions_need_two_names():
+    bb = relax.BlockBuilder()
+    for op in (relax.op.exp, relax.op.exp):  # the same function twice is one function
+        x = _x()
+        with bb.function("main", [x]):
+            gvar = bb.emit_func_output(bb.emit(op(x)))
+    assert gvar.name_hint == "main"
+    with pytest.raises(ValueError, match="'main' would become 'main1', which differs from"):
+        with bb.function("main", [x]):
+            bb.emit_func_output(bb.emit(relax.op.negative(x)))
+    with pytest.raises(ValueError, match="'a.b' would become 'a_b'"):
+        with bb.function("a.b", [x]):
+            bb.emit_func_output(bb.emit(relax.op.negative(x)))
+
+
+def test_kernels_keep_apart_from_functions_and_from_each_other():
+    def scale(factor):
+        def add(a):
+            return te.compute(a.shape, lambda i, j: a[i, j] * factor)
+
+        return add
+
+    bb = relax.BlockBuilder()
+    x = _x()
+    with bb.function("add", [x], private=True):
+        y = bb.emit_te(scale(2.0), x)
+        bb.emit_func_output(bb.emit_te(scale(3.0), y))
+    names = sorted(gv.name_hint for gv in bb.get().get_global_vars())
+    assert names == ["add", "add1", "add2"]
+    relax.analysis.well_formed(bb.get())
+    assert bb.get_unique_name("add1") not in names

@@ -5,6 +5,7 @@
 #ifndef TVM_IR_EXPR_FUNCTOR_H_
 #define TVM_IR_EXPR_FUNCTOR_H_
 
+#include <tvm/ffi/extra/visit_error_context.h>
 #include <tvm/ir/buffer.h>
 #include <tvm/ir/function.h>
 #include <tvm/ir/op.h>
@@ -18,7 +19,7 @@
 namespace tvm {
 
 /// Throws RuntimeError when this thread's stack is nearly used up. Every recursive walk of an
-/// expression calls it once a level, so that deep nesting is an error and not a crash.
+/// expression calls it once a level, so that deep nesting is an error and not a crash; functors do.
 TVM_DLL void CheckStackDepth();
 
 /// Calls f(const NodeType*, args...) of the most specific handler set for the node's type.
@@ -47,12 +48,15 @@ class ExprFunctor<R(const Expr&, Args...)> {
   R operator()(const Expr& expr, Args... args) { return VisitExpr(expr, args...); }
   virtual R VisitExpr(const Expr& expr, Args... args) {
     TVM_FFI_ICHECK(expr.defined()) << "visit of a null expression";
+    TVM_FFI_VISIT_BEGIN();
+    CheckStackDepth();
     const int32_t index = expr->type_index();
     const auto& table = Table();
     if (static_cast<size_t>(index) < table.size() && table[index] != nullptr) {
       return table[index](this, expr.get(), args...);
     }
     return VisitExprFallback_(expr, args...);
+    TVM_FFI_VISIT_END(expr);
   }
 
 #define TVM_IR_DECLARE_VISIT_(Node) \
@@ -96,7 +100,6 @@ class ExprFunctor<R(const Expr&, Args...)> {
 class TVM_DLL ExprVisitor : public ExprFunctor<void(const Expr&)> {
  public:
   using ExprFunctor::operator();
-  void VisitExpr(const Expr& expr) override;
 
  protected:
   using ExprFunctor::VisitExpr_;
@@ -112,7 +115,6 @@ class TVM_DLL ExprVisitor : public ExprFunctor<void(const Expr&)> {
 class TVM_DLL ExprMutator : public ExprFunctor<Expr(const Expr&)> {
  public:
   using ExprFunctor::operator();
-  Expr VisitExpr(const Expr& expr) override;
   /// Visits a scalar operand: the result must be a scalar expression too.
   PrimExpr VisitPrimExpr(const PrimExpr& expr) { return PrimExpr(VisitExpr(expr)); }
 

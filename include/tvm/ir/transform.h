@@ -6,6 +6,7 @@
 
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/map.h>
+#include <tvm/ffi/extra/visit_error_context.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/optional.h>
 #include <tvm/ffi/reflection/creator.h>
@@ -193,8 +194,8 @@ TVM_DLL Pass CreateModulePass(PassFunc pass_func, int opt_level, ffi::String nam
 TVM_DLL Pass PrintIR(const ffi::String& header = "");
 
 /// Applies `func` to every function of reference type TFunc, in name order; a null result removes
-/// the function; an unchanged function leaves the module untouched. Dialects build their function
-/// passes (CreatePrimFuncPass and so on) on it.
+/// the function; an unchanged function leaves the module untouched; an error remembers the
+/// function. Dialects build their function passes (CreatePrimFuncPass and so on) on it.
 template <typename TFunc, typename F>
 IRModule MapFunctions(IRModule mod, F&& func) {
   std::vector<std::pair<GlobalVar, BaseFunc>> updates;
@@ -203,7 +204,10 @@ IRModule MapFunctions(IRModule mod, F&& func) {
     auto typed = base.template as<TFunc>();
     if (!typed.has_value()) continue;
     TFunc before = *std::move(typed);
-    TFunc after = func(mod, var, before);
+    TFunc after{ffi::UnsafeInit{}};
+    TVM_FFI_VISIT_BEGIN();
+    after = func(mod, var, before);
+    TVM_FFI_VISIT_END(var);
     if (!after.defined()) {
       removals.push_back(var);
     } else if (!after.same_as(base)) {

@@ -5,6 +5,7 @@
 #ifndef TVM_RELAX_EXPR_FUNCTOR_H_
 #define TVM_RELAX_EXPR_FUNCTOR_H_
 
+#include <tvm/ffi/extra/visit_error_context.h>
 #include <tvm/relax/block_builder.h>
 #include <tvm/relax/expr.h>
 
@@ -38,12 +39,14 @@ enum class ExprKind : uint8_t {
 };
 TVM_DLL ExprKind KindOf(const Expr& expr);
 
-/// Calls the member for the kind of an expression.
+/// Calls the member for the kind of an expression. An error that leaves it remembers the
+/// expressions it came through, and visits of bindings add the binding.
 template <typename R>
 class ExprDispatch {
  public:
   virtual ~ExprDispatch() = default;
   virtual R VisitExpr(const Expr& e) {
+    TVM_FFI_VISIT_BEGIN();
     CheckStackDepth();
     switch (KindOf(e)) {
       case ExprKind::kConstant:
@@ -80,6 +83,7 @@ class ExprDispatch {
         break;
     }
     return VisitPrim(e);
+    TVM_FFI_VISIT_END(e);
   }
 
   virtual R VisitExpr_(const ConstantNode* op) = 0;

@@ -3,10 +3,12 @@
 /// Functors over statements, alone and together with expressions.
 ///
 /// A visitor or mutator overrides VisitStmt_ / VisitExpr_ for the nodes it cares about and calls
-/// the base for the rest. Mutators return the very node they got when nothing below it changed.
+/// the base for the rest. Mutators return the very node they got when nothing below it changed. An
+/// error that leaves a visit remembers the statements and expressions it came through.
 #ifndef TVM_TIRX_STMT_FUNCTOR_H_
 #define TVM_TIRX_STMT_FUNCTOR_H_
 
+#include <tvm/ffi/extra/visit_error_context.h>
 #include <tvm/ir/expr_functor.h>
 #include <tvm/tirx/function.h>
 #include <tvm/tirx/sblock.h>
@@ -67,6 +69,7 @@ class StmtFunctor<R(const Stmt& stmt, Args... args)> {
   }
 
   virtual R VisitStmt(const Stmt& stmt, Args... args) {
+    TVM_FFI_VISIT_BEGIN();
     CheckStackDepth();
     const auto* node = static_cast<const StmtNode*>(stmt.get());
     switch (StmtClassOf(node)) {
@@ -79,6 +82,7 @@ class StmtFunctor<R(const Stmt& stmt, Args... args)> {
         break;
     }
     return VisitStmtDefault_(node, std::forward<Args>(args)...);
+    TVM_FFI_VISIT_END(stmt);
   }
 
 #define TVM_TIRX_STMT_METHOD(Name)                             \

@@ -55,23 +55,29 @@ def read_outline(path: str):
 
     check_model_file(path)
     size = os.path.getsize(path)
-    try:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            with memoryview(data) as view:
+    model, problem = None, ""
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        with memoryview(data) as view:
+            # An error in flight would keep parts of the view alive, which then could not be closed.
+            try:
                 outline, places = OnnxBytes(view).without_weights(4096)
-        model = onnx.ModelProto.FromString(outline)
-    except Exception as err:
-        raise UserError(f"{path}: not an ONNX model ({size} bytes): {err}") from None
+                model = onnx.ModelProto.FromString(outline)
+            except Exception as err:
+                problem = str(err)
+    if model is None:
+        raise UserError(f"{path}: not an ONNX model ({size} bytes): {problem}")
     if not model.graph.node and not model.graph.output:
         raise UserError(f"{path}: not an ONNX model ({size} bytes): it has no graph")
     return model, sum(nbytes for _, nbytes in places.values())
 
 
 def inspect_onnx(path: str) -> dict:
-    """Inputs, outputs, weights and operator counts of an ONNX model."""
+    """Inputs, outputs, weights, nodes and operator counts of an ONNX model."""
     from collections import Counter
 
     import onnx
+
+    from .compile import count_nodes
 
     model, large = read_outline(path)
     weights = {t.name: t for t in model.graph.initializer}
@@ -97,6 +103,7 @@ def inspect_onnx(path: str) -> dict:
             "count": len(weights),
             "bytes": sum(w.ByteSize() for w in weights.values()) + large,
         },
+        "nodes": count_nodes(path),
         "operators": dict(operators.most_common()),
     }
 

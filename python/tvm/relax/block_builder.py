@@ -194,6 +194,11 @@ class BlockBuilder(Object):
 
         Returns:
             GlobalVar of the function.
+
+        Raises:
+            RuntimeError: Outside of a function, a second time, or with parameters missing or given
+                twice.
+            ValueError: The module has another function of that name, or the name is no identifier.
         """
         if not self._functions:
             raise RuntimeError("emit_func_output must be called in a relax function.")
@@ -218,7 +223,14 @@ class BlockBuilder(Object):
         if not scope.private:
             attrs["global_symbol"] = scope.name
         func = Function(state.params, seq, None, scope.pure, attrs)
-        return self.add_func(func, scope.name)
+        gvar = self.add_func(func, scope.name)
+        if not scope.private and gvar.name_hint != scope.name:
+            raise ValueError(
+                f"public function {scope.name!r} would become {gvar.name_hint!r}, which differs from "
+                "its symbol: the name is another function's already or is no identifier; choose "
+                "another one or make the function private"
+            )
+        return gvar
 
     @staticmethod
     def _to_expr(value):

@@ -2,8 +2,22 @@
 # SPDX-FileCopyrightText: The OpenTVM authors
 """Visitors and mutators of graph-level expressions, written in Python.
 
-A subclass overrides the hooks it needs; the others walk on. Primitive expressions go to
-``visit_expr_fallback_``.
+A subclass overrides the hooks it needs; the others walk on, and ``super().visit_call_(op)`` walks on
+from within an override. Primitive expressions go to ``visit_expr_fallback_``.
+
+::
+
+    @mutator
+    class ExpToTanh(PyExprMutator):
+        def visit_call_(self, op):
+            op = self.visit_expr_post_order(op)
+            return relax.op.tanh(op.args[0]) if op.op.name == "relax.exp" else op
+
+
+    new = ExpToTanh(mod).visit_expr(mod["main"])
+
+A subclass of a decorated class derives from its ``_cls``. Nesting deeper than Python's recursion
+limit raises RecursionError.
 """
 
 from __future__ import annotations
@@ -12,7 +26,9 @@ from tvm.ir import Call, Expr, GlobalVar, Op
 from tvm.ir import Var as IRVar
 from tvm.ir.expr import is_prim_expr
 
+from . import _ffi_api
 from . import expr as rx
+from .analysis import definable_tir_vars_in_type
 from .block_builder import BlockBuilder
 
 _HOOKS = (
@@ -70,7 +86,7 @@ class _Functor:
         return self.visit_var_def_(var)
 
     def visit_span(self, span):
-        """Visit a source place."""
+        """Visit the source place of a node, or None; a mutator gives it to the node's successor."""
         return span
 
 
@@ -78,39 +94,49 @@ class PyExprVisitor(_Functor):
     """Walks expressions, bindings and definitions in program order."""
 
     def _leaf(self, op) -> None:
-        pass
+        self.visit_span(op.span)
 
     visit_constant_ = visit_var_ = visit_dataflow_var_ = visit_extern_func_ = _leaf
-    visit_global_var_ = visit_op_ = visit_string_imm_ = visit_data_type_imm_ = _leaf
+    visit_global_var_ = visit_string_imm_ = visit_data_type_imm_ = _leaf
     visit_expr_fallback_ = visit_var_def_ = visit_dataflow_var_def_ = _leaf
 
+    def visit_op_(self, op) -> None:
+        pass
+
     def visit_shape_expr_(self, op) -> None:
+        self.visit_span(op.span)
         for value in op.values:
             self.visit_expr(value)
 
     def visit_tuple_(self, op) -> None:
+        self.visit_span(op.span)
         for field in op.fields:
             self.visit_expr(field)
 
     def visit_tuple_getitem_(self, op) -> None:
+        self.visit_span(op.span)
         self.visit_expr(op.tuple_value)
 
     def visit_call_(self, op) -> None:
+        self.visit_span(op.span)
         self.visit_expr(op.op)
         for arg in op.args:
             self.visit_expr(arg)
 
     def visit_if_(self, op) -> None:
+        self.visit_span(op.span)
         self.visit_expr(op.cond)
         self.visit_expr(op.true_branch)
         self.visit_expr(op.false_branch)
 
     def visit_function_(self, op) -> None:
+        self.visit_span(op.span)
         for param in op.params:
             self.visit_var_def(param)
         self.visit_expr(op.body)
 
     def visit_seq_expr_(self, op) -> None:
+        self.visit_span(op.span)
         for block in op.blocks:
             self.visit_binding_block(block)
         self.visit_expr(op.body)
@@ -119,9 +145,7 @@ class PyExprVisitor(_Functor):
         self.visit_expr(binding.value)
         self.visit_var_def(binding.var)
 
-    def visit_match_cast_(self, binding) -> None:
-        self.visit_expr(binding.value)
-        self.visit_var_def(binding.var)
+    visit_match_cast_ = visit_var_binding_
 
     def visit_binding_block_(self, block) -> None:
         for binding in block.bindings:
@@ -132,6 +156,9 @@ class PyExprVisitor(_Functor):
 
 class PyExprMutator(_Functor):
     """Rewrites expressions; results are normalised and typed again.
+
+    A node comes back as it was when nothing below it changed. ``builder_.emit`` adds bindings before
+    the one that is being visited.
 
     Args:
         mod: Module in which functions may be added through ``builder_``.
@@ -145,7 +172,7 @@ class PyExprMutator(_Functor):
         """Visit an expression and normalise the result."""
         result = super().visit_expr(expr)
         if isinstance(result, (rx.SeqExpr, rx.Function)) or not isinstance(result, Expr):
-            return result
+            return result  # bodies were normalised binding by binding
         return self.builder_.normalize(result)
 
     def _leaf(self, op):
@@ -156,49 +183,52 @@ class PyExprMutator(_Functor):
     visit_var_def_ = visit_dataflow_var_def_ = _leaf
 
     def visit_var_(self, op):
-        return self._remap.get(op, op)
+        return self.get_var_remap(op)
 
     visit_dataflow_var_ = visit_var_
 
     def visit_shape_expr_(self, op):
         values = [self.visit_expr(v) for v in op.values]
-        return op if _same(values, op.values) else rx.ShapeExpr(values)
+        return op if _same(values, op.values) else rx.ShapeExpr(values, self.visit_span(op.span))
 
     def visit_tuple_(self, op):
         fields = [self.visit_expr(f) for f in op.fields]
-        return op if _same(fields, op.fields) else rx.Tuple(fields)
+        return op if _same(fields, op.fields) else rx.Tuple(fields, self.visit_span(op.span))
 
     def visit_tuple_getitem_(self, op):
         value = self.visit_expr(op.tuple_value)
-        return op if value.same_as(op.tuple_value) else rx.TupleGetItem(value, op.index)
+        if value.same_as(op.tuple_value):
+            return op
+        return rx.TupleGetItem(value, op.index, self.visit_span(op.span))
 
     def visit_call_(self, op):
         callee = self.visit_expr(op.op)
         args = [self.visit_expr(a) for a in op.args]
         if callee.same_as(op.op) and _same(args, op.args):
             return op
-        return Call(callee, args, op.attrs, list(op.ty_args))
+        return Call(callee, args, op.attrs, list(op.ty_args), self.visit_span(op.span))
 
     def visit_if_(self, op):
-        cond = self.visit_expr(op.cond)
-        return rx.If(
-            cond,
-            self.visit_with_new_scope(op.true_branch),
-            self.visit_with_new_scope(op.false_branch),
-        )
+        cond = _ffi_api.BlockBuilderNormalizeArgument(self.builder_, self.visit_expr(op.cond))
+        branches = [self.visit_with_new_scope(b) for b in (op.true_branch, op.false_branch)]
+        if cond.same_as(op.cond) and _same(branches, [op.true_branch, op.false_branch]):
+            return op
+        return rx.If(cond, *branches, self.visit_span(op.span))
 
     def visit_function_(self, op):
         params = [self.visit_var_def(p) for p in op.params]
+        for old, new in zip(op.params, params):
+            if not new.same_as(old):
+                self._remap[old] = new
         body = self.visit_with_new_scope(op.body, params)
         if body.same_as(op.body) and _same(params, op.params):
             return op
-        return rx.Function(params, body, op.ret_ty, op.is_pure, op.attrs)
+        span = self.visit_span(op.span)
+        return rx.Function(params, body, op.ret_ty, op.is_pure, op.attrs, span)
 
     def visit_seq_expr_(self, op):
         blocks = [self.visit_binding_block(b) for b in op.blocks]
         blocks = [b for b in blocks if len(b.bindings) > 0]
-        from . import _ffi_api
-
         _ffi_api.BlockBuilderBeginBindingBlock(self.builder_)
         body = _ffi_api.BlockBuilderNormalizeArgument(self.builder_, self.visit_expr(op.body))
         tail = _ffi_api.BlockBuilderEndBlock(self.builder_)
@@ -206,77 +236,91 @@ class PyExprMutator(_Functor):
             blocks.append(tail)
         if body.same_as(op.body) and _same(blocks, op.blocks):
             return op
-        return rx.SeqExpr(blocks, body)
+        return rx.SeqExpr(blocks, body, self.visit_span(op.span))
 
-    def _visit_block(self, block, dataflow: bool):
-        from . import _ffi_api
-
-        if dataflow:
-            _ffi_api.BlockBuilderBeginDataflowBlock(self.builder_)
-        else:
-            _ffi_api.BlockBuilderBeginBindingBlock(self.builder_)
+    def _visit_bindings(self, block):
         for binding in block.bindings:
             self.visit_binding(binding)
         result = _ffi_api.BlockBuilderEndBlock(self.builder_)
         return block if _same(result.bindings, block.bindings) else result
 
     def visit_binding_block_(self, block):
-        return self._visit_block(block, False)
+        _ffi_api.BlockBuilderBeginBindingBlock(self.builder_)
+        return self._visit_bindings(block)
 
     def visit_dataflow_block_(self, block):
-        return self._visit_block(block, True)
+        _ffi_api.BlockBuilderBeginDataflowBlock(self.builder_)
+        return self._visit_bindings(block)
 
     def visit_var_binding_(self, binding) -> None:
         value = self.visit_expr(binding.value)
-        if value.same_as(binding.value) and binding.var not in self._remap:
+        var = self.visit_var_def(binding.var)
+        if value.same_as(binding.value) and var.same_as(binding.var):
             self.builder_.emit_normalized(binding)
             return
-        var = self.with_type(self.visit_var_def(binding.var), value.ty)
+        var = self.with_type(var, value.ty)
         if not var.same_as(binding.var):
             self._remap[binding.var] = var
-        self.builder_.emit_normalized(rx.VarBinding(var, value))
+        self.builder_.emit_normalized(rx.VarBinding(var, value, self.visit_span(binding.span)))
 
     def visit_match_cast_(self, binding) -> None:
         value = self.visit_expr(binding.value)
+        value = _ffi_api.BlockBuilderNormalizeArgument(self.builder_, value)
+        for symbol in definable_tir_vars_in_type(binding.ty):
+            _ffi_api.BlockBuilderAddDefinition(self.builder_, symbol)
         var = self.visit_var_def(binding.var)
+        if var.same_as(binding.var) and value.same_as(binding.value):
+            self.builder_.emit_normalized(binding)
+            return
         if not var.same_as(binding.var):
             self._remap[binding.var] = var
-        self.builder_.emit_normalized(rx.MatchCast(var, value, binding.ty))
+        span = self.visit_span(binding.span)
+        self.builder_.emit_normalized(rx.MatchCast(var, value, binding.ty, span))
 
     def visit_expr_post_order(self, expr):
-        """Rewrite the children, then normalise."""
+        """Rewrite the children, then normalise; the hook of the expression itself is not called."""
         return self.builder_.normalize(getattr(PyExprMutator, f"visit_{_hook(expr)}_")(self, expr))
 
     def visit_with_new_scope(self, expr, params=None):
-        """Visit a body or branch in a scope of its own."""
-        from . import _ffi_api
+        """Visit a body or branch in a scope of its own; returns a SeqExpr.
 
+        Args:
+            expr: The body.
+            params: Parameters, when it is a function's.
+        """
         if params is not None:
             self.builder_.begin_scope(params)
         else:
             _ffi_api.BlockBuilderBeginInnerScope(self.builder_)
+        # What the body emits outside its own blocks lands in a block of its own.
+        _ffi_api.BlockBuilderBeginBindingBlock(self.builder_)
         result = self.visit_expr(expr)
+        prologue = _ffi_api.BlockBuilderEndBlock(self.builder_)
+        if not isinstance(result, rx.SeqExpr):
+            result = rx.SeqExpr([], result)
+        if len(prologue.bindings) > 0:
+            result = rx.SeqExpr([prologue, *result.blocks], result.body, result.span)
+            result = self.builder_.normalize(result)
         self.builder_.end_scope()
         return result
 
     def lookup_binding(self, var):
-        """What a variable is bound to."""
+        """What a variable is bound to, or None."""
         return self.builder_.lookup_binding(var)
 
     def with_type(self, var, ty):
         """The variable, or one like it, of that type."""
         if var.ty.same_as(ty) or var.ty == ty:
             return var
-        if isinstance(var, rx.DataflowVar):
-            return rx.DataflowVar(var.name, ty)
-        return rx.Var(var.name, ty)
+        kind = rx.DataflowVar if isinstance(var, rx.DataflowVar) else rx.Var
+        return kind(var.name, ty, var.span)
 
     def set_var_remap(self, var, new_var) -> None:
         """Replace uses of a variable from now on."""
         self._remap[var] = new_var
 
     def get_var_remap(self, var):
-        """What a variable is replaced by."""
+        """What a variable is replaced by; itself when it is not."""
         return self._remap.get(var, var)
 
 
@@ -284,11 +328,35 @@ def _same(a, b) -> bool:
     return len(a) == len(b) and all(x.same_as(y) for x, y in zip(a, b))
 
 
+def _decorated(cls, base):
+    if not issubclass(cls, base):
+        raise TypeError(f"expected a subclass of {base.__name__}, found {cls.__name__}")
+
+    def refuse(sub, **_kwargs) -> None:
+        raise TypeError(
+            f"Inheritance from a decorated object `{cls.__name__}` is not allowed. "
+            f"Please inherit from `{cls.__name__}._cls`."
+        )
+
+    fields = {"__doc__": cls.__doc__, "__module__": cls.__module__, "_cls": cls}
+    derived = type(cls.__name__, (cls,), fields)
+    derived.__init_subclass__ = classmethod(refuse)
+    derived.__qualname__ = cls.__qualname__
+    return derived
+
+
 def visitor(cls):
-    """Decorator of visitor classes; kept for compatibility."""
-    return cls
+    """Make a subclass of PyExprVisitor ready for use.
+
+    Returns:
+        The class to make objects of. It is final: derive from its ``_cls``.
+
+    Raises:
+        TypeError: The class is no visitor, or derives from a decorated class.
+    """
+    return _decorated(cls, PyExprVisitor)
 
 
 def mutator(cls):
-    """Decorator of mutator classes; kept for compatibility."""
-    return cls
+    """Make a subclass of PyExprMutator ready for use; see :func:`visitor`."""
+    return _decorated(cls, PyExprMutator)

@@ -9,6 +9,7 @@ raises ValueError, with a position, for bytes that are no such message.
 from __future__ import annotations
 
 _GRAPH, _INITIALIZER = 7, 5  # of ModelProto, of GraphProto
+_NODE, _ATTRIBUTE, _SUBGRAPHS = 1, 5, (6, 11)  # of GraphProto, NodeProto, AttributeProto
 _RAW_DATA, _DATA_LOCATION = 9, 14  # of TensorProto
 _LENGTH_DELIMITED = 2
 _FIXED = {1: 8, 5: 4}
@@ -119,6 +120,22 @@ class OnnxBytes:
                     if field == _DATA_LOCATION and self._varint(at, end)[0] != 0:
                         return True
         return False
+
+    def _messages(self, numbers: tuple[int, ...], start: int, end: int):
+        """``(begin, end)`` of the fields with these numbers that hold messages."""
+        for number, kind, _, begin, stop in self._fields(start, end):
+            if number in numbers and kind == _LENGTH_DELIMITED:
+                yield begin, stop
+
+    def count_nodes(self) -> int:
+        """Number of nodes, those of the graphs inside attributes included."""
+        count, graphs = 0, list(self._messages((_GRAPH,), 0, len(self.data)))
+        while graphs:
+            for node in self._messages((_NODE,), *graphs.pop()):
+                count += 1
+                for attribute in self._messages((_ATTRIBUTE,), *node):
+                    graphs.extend(self._messages(_SUBGRAPHS, *attribute))
+        return count
 
 
 def _encode(value: int) -> bytes:

@@ -15,12 +15,28 @@ def verify_well_formed(obj, assert_mode: bool = True) -> bool:
     Args:
         obj: PrimFunc or IRModule.
         assert_mode: Raise instead of returning False.
+
+    Raises:
+        ValueError: A rule is broken; names the access path.
+        InternalError: A block uses a loop around it in place of its own variables.
+        TypeError: `obj` is something else.
     """
     return bool(_api.VerifyWellFormed(obj, assert_mode))
 
 
 def verify_tirx_well_formed(obj, assert_mode: bool = True, device_func: bool = False) -> bool:
-    """Check what the scheduled-by-hand dialect asks for."""
+    """Check the rules of functions on threads and tiles, and those of :func:`verify_well_formed`.
+
+    Functions of blocks, those with attribute ``s_tir``, need only the latter.
+
+    Args:
+        obj: PrimFunc or IRModule.
+        assert_mode: Raise instead of returning False.
+        device_func: Kernels call the function: their threads are not its own and are not counted.
+
+    Raises:
+        ValueError: A rule is broken; names the access path.
+    """
     return bool(_api.VerifyTIRxWellFormed(obj, assert_mode, device_func))
 
 

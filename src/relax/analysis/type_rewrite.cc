@@ -65,6 +65,15 @@ Type TypeRewriter::RewriteFunc(const FuncTypeNode* t) {
   return FuncType(params, ret, t->purity, t->span);
 }
 
+void ForEachShapeVar(const Type& ty, const std::function<void(const VarNode*)>& f) {
+  if (const auto* t = ty.as<TensorTypeNode>()) {
+    const auto* var = t->shape.has_value() ? t->shape.value().as<VarNode>() : nullptr;
+    if (var != nullptr) f(var);
+  } else if (const auto* t = ty.as<TupleTypeNode>()) {
+    for (const Type& field : t->fields) ForEachShapeVar(field, f);
+  }
+}
+
 void ForEachDim(const Type& ty, const std::function<void(const PrimExpr&)>& f) {
   if (const auto* t = ty.as<TensorTypeNode>()) {
     if (auto dims = t->GetShape()) {

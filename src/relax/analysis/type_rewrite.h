@@ -26,6 +26,8 @@ class TypeRewriter {
 
 /// Calls `f` for every dimension expression of a type (function types excluded).
 void ForEachDim(const Type& ty, const std::function<void(const PrimExpr&)>& f);
+/// Calls `f` for every variable that stands for a whole shape in a type (function types excluded).
+void ForEachShapeVar(const Type& ty, const std::function<void(const VarNode*)>& f);
 
 }  // namespace relax
 }  // namespace tvm

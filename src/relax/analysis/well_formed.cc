@@ -247,6 +247,8 @@ class WellFormedChecker : public ExprVisitor {
       shape = tensor->shape;
     }
     bool found = shape.has_value() && shape.value().as<DataflowVarNode>();
+    const auto* shape_var = shape.has_value() && !found ? shape.value().as<VarNode>() : nullptr;
+    if (shape_var != nullptr) VisitExpr_(shape_var);
     for (const Var& s : SymbolicVarsInType(ty)) found = found || s.as<DataflowVarNode>();
     RX_WF_CHECK(!found, ValueError) << "a DataflowVar is used inside the type of " << v->name;
   }

@@ -123,9 +123,9 @@ String TextForMessages(const Any& value) {
   }
 }
 
-String RenderErrorLocation(const IRModule& mod, const Any& paths) {
+String RenderErrorLocation(const ffi::ObjectRef& root, const Any& paths) {
   Map<String, Any> options = {{"num_context_lines", 10}, {"path_to_underline", paths}};
-  return Script(mod, PrinterConfig(options));
+  return Script(root, PrinterConfig(options));
 }
 
 }  // namespace

@@ -14,6 +14,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "tirx/analysis/path_text.h"
+
 namespace tvm {
 namespace tirx {
 
@@ -21,40 +23,33 @@ namespace {
 
 class WellFormedChecker final : public StmtExprVisitor {
  public:
-  explicit WellFormedChecker(bool assert_mode) : assert_mode_(assert_mode) {}
+  WellFormedChecker(std::string path, bool assert_mode)
+      : assert_mode_(assert_mode), path_(std::move(path)) {}
 
   bool Check(const PrimFunc& func) {
-    path_ = "<root>";
     for (size_t i = 0; i < func->params.size(); ++i) {
       const Var& param = func->params[i];
       At at(this, ".params[" + std::to_string(i) + "]");
       if (!IsBuffer(param.get())) Define(param);
     }
-    for (size_t i = 0; i < func->params.size(); ++i) {
-      const Var& param = func->params[i];
-      if (!IsBuffer(param.get())) continue;
-      At at(this, ".params[" + std::to_string(i) + "]");
-      DefineShapeSymbols(Buffer(param));
-      Define(param);
-    }
+    auto for_buffers = [&](auto&& visit) {
+      for (size_t i = 0; i < func->params.size(); ++i) {
+        if (!IsBuffer(func->params[i].get())) continue;
+        At at(this, ".params[" + std::to_string(i) + "]");
+        visit(Buffer(func->params[i]));
+      }
+    };
+    // A later buffer may define a symbol that an earlier one uses.
+    for_buffers([this](const Buffer& buffer) { DefineShapeSymbols(buffer); });
+    for_buffers([this](const Buffer& buffer) { VisitBufferDef(buffer); });
     At at(this, ".body");
     VisitStmt(func->body);
     return ok_;
   }
 
  private:
-  /// Extends the access path for the life of this object.
-  class At {
-   public:
-    At(WellFormedChecker* self, const std::string& step)
-        : path_(self->path_), size_(self->path_.size()) {
-      path_ += step;
-    }
-    ~At() { path_.resize(size_); }
-
-   private:
-    std::string& path_;
-    size_t size_;
+  struct At : PathStep {
+    At(WellFormedChecker* self, const std::string& step) : PathStep(&self->path_, step) {}
   };
 
   template <typename F>
@@ -91,7 +86,6 @@ class WellFormedChecker final : public StmtExprVisitor {
     for (const PrimExpr& extent : buffer.shape()) define(extent);
     for (const PrimExpr& stride : buffer.strides()) define(stride);
     if (buffer.elem_offset().defined()) define(buffer.elem_offset());
-    StmtExprVisitor::VisitBufferDef(buffer);
   }
 
   void VisitExpr_(const VarNode* op) final {
@@ -112,13 +106,17 @@ class WellFormedChecker final : public StmtExprVisitor {
     auto loop = outer_loops_.find(op);
     if (loop != outer_loops_.end() && !block_stack_.empty()) {
       const SBlockNode* block = block_stack_.back();
-      if (!block->iter_vars.empty()) {
-        Fail("Well-formedness check failed: Loop iterator var " + std::string(op->name) +
-             " is defined outside of any block, but is used inside the non-opaque current block "
-             "\"" +
-             std::string(block->name_hint) + "\".");
-      }
+      if (!block->iter_vars.empty()) OuterLoopInBlock(op, block);
     }
+  }
+
+  void OuterLoopInBlock(const VarNode* loop_var, const SBlockNode* block) {
+    ok_ = false;
+    if (!assert_mode_) return;
+    TVM_FFI_THROW(InternalError)
+        << "Well-formedness check failed: Loop iterator var " << loop_var->name
+        << " is defined outside of any block, but is used inside the non-opaque current block \""
+        << block->name_hint << "\". It is used at " << path_ << ".";
   }
 
   void UndeclaredBuffer(const VarNode* buffer) {
@@ -246,7 +244,7 @@ class WellFormedChecker final : public StmtExprVisitor {
       for (const MatchBufferRegion& match : op->match_buffers) {
         VisitRegion(match->source);
         DefineShapeSymbols(match->buffer);
-        Define(match->buffer);
+        VisitBufferDef(match->buffer);
       }
       for (const BufferRegion& region : op->reads) VisitRegion(region);
       for (const BufferRegion& region : op->writes) VisitRegion(region);
@@ -309,13 +307,15 @@ class SSAChecker final : public StmtExprVisitor {
 }  // namespace
 
 bool VerifyWellFormed(const PrimFunc& func, bool assert_mode) {
-  return WellFormedChecker(assert_mode).Check(func);
+  return WellFormedChecker(kRootPath, assert_mode).Check(func);
 }
 
 bool VerifyWellFormed(const IRModule& mod, bool assert_mode) {
   bool ok = true;
   for (const auto& [var, base] : mod->SortedFunctions()) {
-    if (auto func = base.as<PrimFunc>()) ok = VerifyWellFormed(*func, assert_mode) && ok;
+    auto func = base.as<PrimFunc>();
+    if (!func.has_value()) continue;
+    ok = WellFormedChecker(FunctionPath(var), assert_mode).Check(*func) && ok;
   }
   return ok;
 }

@@ -230,7 +230,7 @@ bool IsRelaxCall(const CallNode* call) {
 ExprDoc AttrDoc(const ffi::Any& value, const AccessPath& p, IRDocsifier& d) {
   if (value == nullptr) return LiteralDoc::None(p);
   if (const auto* device = value.as<VDeviceNode>()) {
-    return LiteralDoc::Str(VDeviceText(GetRef<VDevice>(device), d), p);
+    return VDeviceDoc(GetRef<VDevice>(device), p, d);
   }
   if (auto dtype = value.as<DLDataType>()) {
     DataType t(*dtype);

@@ -31,7 +31,7 @@ Doc PrintTensorType(const rx::TensorTypeNode* ty, const AccessPath& p, IRDocsifi
     kwargs.Add("dtype", LiteralDoc::DType(ty->dtype.value()->dtype, p->Attr("dtype")));
   }
   if (ty->vdevice.has_value()) {
-    kwargs.Add("vdevice", LiteralDoc::Str(VDeviceText(ty->vdevice.value(), d), p->Attr("vdevice")));
+    kwargs.Add("vdevice", VDeviceDoc(ty->vdevice.value(), p->Attr("vdevice"), d));
   }
   if (!ty->shape.has_value() && !ty->IsUnknownNdim()) {
     kwargs.Add("ndim", LiteralDoc::Int(ty->ndim, p->Attr("ndim")));

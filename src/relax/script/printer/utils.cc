@@ -90,27 +90,41 @@ ExprDoc TypeDoc(const Type& ty, const AccessPath& path, IRDocsifier& d) {
   return d.AsExpr(ty, path);
 }
 
-String VDeviceText(const VDevice& device, const IRDocsifier& d) {
-  const auto* target = device->target.as<TargetNode>();
-  std::string kind = target == nullptr ? "" : std::string(target->kind->name);
-  int index = -1;
-  if (d.module != nullptr) {
-    if (auto infos = d.module->global_infos.Get("vdevice")) {
-      int same_kind = 0;
-      for (const GlobalInfo& info : *infos) {
-        auto other = info.as<VDevice>();
-        if (!other.has_value()) continue;
-        const auto* other_target = other.value()->target.as<TargetNode>();
-        if (other_target == nullptr || other_target->kind->name != kind) continue;
-        if (ffi::StructuralEqual::Equal(*other, device)) {
-          index = same_kind;
-          break;
-        }
-        ++same_kind;
-      }
+namespace {
+
+/// Position of a device among those of its kind that the module declares; -1 when it is not there.
+int DeclaredIndex(const VDevice& device, const String& kind, const IRModuleNode* module) {
+  int index = 0;
+  if (auto infos = module->global_infos.Get("vdevice")) {
+    for (const GlobalInfo& info : *infos) {
+      auto other = info.as<VDevice>();
+      if (!other.has_value()) continue;
+      const auto* target = other.value()->target.as<TargetNode>();
+      if (target == nullptr || target->kind->name != kind) continue;
+      if (ffi::StructuralEqual::Equal(*other, device)) return index;
+      ++index;
     }
   }
-  return kind + ":" + std::to_string(index) + ":" + std::string(device->memory_scope);
+  return -1;
+}
+
+}  // namespace
+
+ExprDoc VDeviceDoc(const VDevice& device, const AccessPath& path, IRDocsifier& d) {
+  const auto* target = device->target.as<TargetNode>();
+  if (target == nullptr) return d.AsExpr(device, path);
+  const String kind = target->kind->name;
+  // In a module the text names a declared device; elsewhere it is a device of the plain kind.
+  int64_t index = -1;
+  if (d.module != nullptr) {
+    index = DeclaredIndex(device, kind, d.module);
+  } else if (ffi::StructuralEqual::Equal(Target(kind), device->target)) {
+    index = device->vdevice_id;
+  }
+  if (index < 0) return d.AsExpr(device, path);
+  return LiteralDoc::Str(
+      std::string(kind) + ":" + std::to_string(index) + ":" + std::string(device->memory_scope),
+      path);
 }
 
 }  // namespace tvm::script::printer

@@ -63,8 +63,8 @@ ExprDoc DimDoc(const PrimExpr& dim, const AccessPath& path, IRDocsifier& d);
 Array<ExprDoc> DimDocs(const Array<PrimExpr>& dims, const AccessPath& path, IRDocsifier& d);
 /// A type annotation.
 ExprDoc TypeDoc(const Type& ty, const AccessPath& path, IRDocsifier& d);
-/// `kind:index:scope` of a virtual device.
-String VDeviceText(const VDevice& device, const IRDocsifier& d);
+/// A virtual device: "kind:index:scope" where that reads back as the same device, else `I.vdevice`.
+ExprDoc VDeviceDoc(const VDevice& device, const AccessPath& path, IRDocsifier& d);
 /// Value of an attribute of a call.
 ExprDoc AttrDoc(const ffi::Any& value, const AccessPath& path, IRDocsifier& d);
 

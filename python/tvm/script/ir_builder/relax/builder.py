@@ -402,10 +402,10 @@ def to_vdevice_object(value):
     """Virtual device of ``"kind:index:scope"``; index and scope may be left out.
 
     The index counts the devices of that kind which the module declares; -1 is the last. Outside of
-    a module, the text describes the device itself.
+    a module, the text describes the device itself and the index is its id.
 
     Raises:
-        ValueError: The module has no such device.
+        ValueError: The module has no such device, or the text is malformed.
     """
     if isinstance(value, GlobalInfo):
         return value
@@ -418,7 +418,12 @@ def to_vdevice_object(value):
         raise TypeError(f"expected a virtual device or its text, but got {value!r}")
     kind, _, rest = value.partition(":")
     index, _, scope = rest.partition(":")
-    number = int(index) if index else 0
+    try:
+        number = int(index or 0)
+    except ValueError:
+        raise ValueError(
+            f"virtual device {value!r}: expected 'kind:index:scope', but the index is {index!r}"
+        ) from None
     if IRBuilder.is_in_scope() and any(
         isinstance(f, module_builder.IRModuleFrame) for f in IRBuilder.current().frames
     ):
@@ -428,7 +433,12 @@ def to_vdevice_object(value):
                 f"virtual device {value!r}: the module declares it in scope {found.memory_scope!r}"
             )
         return found
-    return VDevice(kind, max(number, 0), scope or "global")
+    if number < 0:
+        raise ValueError(
+            f"virtual device {value!r}: a negative index counts the devices that a module declares, "
+            "but there is no module here"
+        )
+    return VDevice(kind, number, scope or "global")
 
 
 def to_vdevice(data, dst_vdevice) -> relax.Call:
