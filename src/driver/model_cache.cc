@@ -19,6 +19,7 @@
 #include "codegen/cache.h"
 #include "codegen/content_key.h"
 #include "driver/kernel_reuse.h"
+#include "tune/session.h"
 
 namespace tvm {
 namespace driver {
@@ -39,8 +40,9 @@ std::optional<CacheKey> KeyOf(const std::string& description, const Target& targ
   const std::string options = PassOptionsText();
   if (options.empty()) return std::nullopt;
   support::Sha256 digest;
-  for (const std::string& part : {codegen::CompilerIdentity(), codegen::RelevantEnvironment(),
-                                  options, std::string(target->str()), description}) {
+  for (const std::string& part :
+       {codegen::CompilerIdentity(), codegen::RelevantEnvironment(), options,
+        std::string(target->str()), description, tune::DatabaseDigest()}) {
     const uint64_t size = part.size();
     digest.Update(&size, sizeof(size));
     digest.Update(part);
@@ -132,7 +134,7 @@ std::optional<ffi::Module> Decode(const std::shared_ptr<const CacheEntry>& entry
 
 ffi::Optional<ffi::Module> LoadCachedModel(const std::string& description, const Target& target) {
   auto cache = CompileCache::Current();
-  if (cache == nullptr || target->kind->name != "llvm") return std::nullopt;
+  if (cache == nullptr || target->kind->name != "llvm" || tune::IsMeasuring()) return std::nullopt;
   const auto key = KeyOf(description, target);
   if (!key) return std::nullopt;
   std::shared_ptr<const CacheEntry> entry = cache->Lookup(*key, kKind);

@@ -27,9 +27,9 @@ def small_model():
 
 def main(folder: Path) -> None:
     """Compile the model once and save each of its parts where a target looks for it."""
-    names = ("elf_reader_fuzz", "vm_executable_fuzz", "params_fuzz")
-    elf, executable, params = (folder / name for name in names)
-    for target in (elf, executable, params):
+    names = ("elf_reader_fuzz", "vm_executable_fuzz", "params_fuzz", "tune_record_fuzz")
+    elf, executable, params, records = (folder / name for name in names)
+    for target in (elf, executable, params, records):
         target.mkdir(parents=True, exist_ok=True)
     compiled = tvm.compile(from_onnx(small_model()), target="llvm")
     compiled.export_library(str(elf / "model.so"))
@@ -39,6 +39,10 @@ def main(folder: Path) -> None:
         "matrix": np.arange(6, dtype="float32").reshape(2, 3),
         "empty": np.zeros((0, 4), "int64"),
     }
+    result = {"rule": "map", "knobs": {"parallel": 1}, "date": "2026-01-02T03:04:05Z"}
+    for kind in ({"seconds": 1e-5, "untuned_seconds": 2e-5, "tried": 3}, {"error": "SIGSEGV"}):
+        file, fields = str(records / next(iter(kind))), result | kind
+        tvm.get_global_func("tune.Append")(file, "0" * 64, tvm.target.Target("llvm"), fields)
     named = {name: tvm.runtime.tensor(np.asarray(value)) for name, value in arrays.items()}
     (params / "three.params").write_bytes(bytes(tvm.runtime.save_param_dict(named)))
 

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The OpenTVM authors
+"""Where candidates are measured: an interface, and processes of this machine.
+
+A candidate may crash or never return. So it runs in a process of its own, which is given up and
+started anew when it ends or stays silent for too long.
+"""
+
+from __future__ import annotations
+
+import abc
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Job:
+    """Functions of a library to compare.
+
+    Attributes:
+        library: Path of the shared library.
+        functions: Names; all take the same arguments. The first one is the yardstick: the others
+            are given up when they take many times as long.
+        arguments: Element type and extents of each argument, a tensor.
+        rounds: How often each function has its turn.
+    """
+
+    library: str
+    functions: tuple[str, ...]
+    arguments: tuple[tuple[str, tuple[int, ...]], ...]
+    rounds: int = 12
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one function.
+
+    Attributes:
+        seconds: Least time of one call; None when it failed.
+        error: Why it failed, or None.
+    """
+
+    seconds: float | None = None
+    error: str | None = None
+
+
+class Runner(abc.ABC):
+    """Measures functions somewhere. Use it as a context, or call :py:meth:`close` at the end."""
+
+    @abc.abstractmethod
+    def run(self, job: Job, limit: float) -> dict[str, Outcome]:
+        """Measure the functions of a job, taking turns, on random arguments.
+
+        Args:
+            job: What to measure.
+            limit: Seconds after which no further turn begins.
+
+        Returns:
+            Outcome by name. A function whose turn did not come is left out.
+
+        Raises:
+            RuntimeError: Nothing can be measured there at all.
+        """
+
+    def close(self) -> None:  # noqa: B027 - not every runner holds something
+        """Free what the runner holds; it must not be used after."""
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(self, *exc) -> None:
+        self.close()
+
+
+class _Ended(Exception):
+    """The process ended, or was ended because it stayed silent; the text says which."""
+
+
+class _Worker:
+    """The process that runs candidates, and the lines that it sends."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        env = dict(os.environ, TVM_USE_RUNTIME_LIB="1")
+        env["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
+        # A session of its own: Ctrl-C is for the compiler, which then ends this process.
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=env,
+            start_new_session=True,
+        )
+        self._rest = b""
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._process.stdout, selectors.EVENT_READ)
+
+    def send(self, message: dict) -> None:
+        try:
+            self._process.stdin.write(json.dumps(message).encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError:
+            raise _Ended(self.end()) from None
+
+    def receive(self, patience: float) -> dict:
+        """Next message.
+
+        Raises:
+            _Ended: None came within ``patience`` seconds, or the process has ended.
+        """
+        until = time.monotonic() + patience
+        while b"\n" not in self._rest:
+            left = until - time.monotonic()
+            if left <= 0 or not self._selector.select(left):
+                self.end()
+                raise _Ended(f"no answer within {patience:.1f} s")
+            data = os.read(self._process.stdout.fileno(), 1 << 16)
+            if not data:
+                raise _Ended(self.end())
+            self._rest += data
+        line, _, self._rest = self._rest.partition(b"\n")
+        try:
+            message = json.loads(line)
+        except ValueError:
+            message = None
+        if not isinstance(message, dict):
+            self.end()
+            raise _Ended("sent something that is no message")
+        return message
+
+    def end(self) -> str:
+        """End the process if it still runs; how it ended."""
+        # It closes its end of the pipe a moment before it is gone.
+        try:
+            code = self._process.wait(0.2)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            code = self._process.wait()
+        self._selector.close()
+        for pipe in (self._process.stdin, self._process.stdout):
+            try:
+                pipe.close()
+            except OSError:
+                pass  # what could not be written is of no use any more
+        if code >= 0:
+            return f"the process ended with code {code}"
+        try:
+            return f"ended by signal {signal.Signals(-code).name}"
+        except ValueError:
+            return f"ended by signal {-code}"
+
+
+class LocalRunner(Runner):
+    """Runs candidates in a process of this machine, with the thread pool that models use.
+
+    Args:
+        patience: Seconds that the first function may take for one turn, and the most that any may.
+        least_patience: Seconds that every function has for one turn, however quick the first is.
+        start_patience: Seconds that the process may take to start.
+        command: Command of the process; for tests.
+    """
+
+    def __init__(
+        self,
+        *,
+        patience: float = 20.0,
+        least_patience: float = 2.0,
+        start_patience: float = 120.0,
+        command: Sequence[str] | None = None,
+    ) -> None:
+        self._patience = patience
+        self._least = min(least_patience, patience)
+        self._start_patience = start_patience
+        self._command = list(command or (sys.executable, "-m", "tvm.tune.worker"))
+        self._worker: _Worker | None = None
+
+    def run(self, job: Job, limit: float) -> dict[str, Outcome]:
+        """See :py:meth:`Runner.run`."""
+        until = time.monotonic() + limit
+        outcomes: dict[str, Outcome] = {}
+        left = list(job.functions)
+        while left and (seconds := until - time.monotonic()) > 0:
+            current: list[str] = []
+            try:
+                outcomes |= self._attempt(job, left, seconds, current)
+                break
+            except _Ended as ended:
+                self._worker = None
+                # What was measured before shared its turns with the one that failed.
+                guilty = current[0] if current else left[0]
+                outcomes[guilty] = Outcome(error=str(ended))
+                left.remove(guilty)
+                if guilty == job.functions[0]:
+                    break
+            except BaseException:
+                self.close()
+                raise
+        return outcomes
+
+    def _started(self) -> _Worker:
+        if self._worker is None:
+            worker = _Worker(self._command)
+            try:
+                worker.receive(self._start_patience)
+            except _Ended as ended:
+                raise RuntimeError(
+                    f"the process that measures candidates does not start: {ended}; command: "
+                    + " ".join(self._command)
+                ) from None
+            except BaseException:
+                worker.end()
+                raise
+            self._worker = worker
+        return self._worker
+
+    def _attempt(self, job: Job, names, limit: float, current: list[str]) -> dict[str, Outcome]:
+        """One run; ``current`` holds the function that is running, for when the process ends."""
+        worker = self._started()
+        worker.send(
+            {
+                "library": job.library,
+                "functions": names,
+                "arguments": job.arguments,
+                "rounds": job.rounds,
+                "limit": limit,
+            }
+        )
+        outcomes: dict[str, Outcome] = {}
+        patience = self._patience
+        while True:
+            message = worker.receive(patience)
+            if "start" in message:
+                current[:] = [message["start"]]
+            elif "first" in message:
+                if names and current == [names[0]]:
+                    patience = min(self._patience, max(self._least, 100 * message["first"]))
+            elif "failed" in message:
+                outcomes[message["failed"]] = Outcome(error=message["error"])
+            elif "done" in message:
+                for name, seconds in message["done"].items():
+                    outcomes[name] = Outcome(seconds=seconds)
+                return outcomes
+
+    def close(self) -> None:
+        """End the process."""
+        if self._worker is not None:
+            worker, self._worker = self._worker, None
+            worker._process.kill()
+            worker.end()

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The OpenTVM authors
+"""``tvm compile --tune`` from end to end: real candidates, real processes."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import tvm
+from tvm.cli import main
+from tvm.driver.onnx import compile_onnx
+from tvm.runtime.vm import VirtualMachine
+
+X = np.linspace(-1, 1, 32 * 48, dtype=np.float32).reshape(32, 48)
+
+
+def model(width=96, layers=2):
+    rng = np.random.default_rng(0)
+    nodes, weights, name, columns = [], [], "x", 48
+    for i in range(layers):
+        w = rng.standard_normal((columns, width), dtype=np.float32) / 8
+        weights.append(numpy_helper.from_array(w, f"w{i}"))
+        nodes.append(helper.make_node("MatMul", [name, f"w{i}"], [f"h{i}"]))
+        nodes.append(helper.make_node("Relu", [f"h{i}"], [f"r{i}"]))
+        name, columns = f"r{i}", width
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [32, 48])
+    y = helper.make_tensor_value_info(name, TensorProto.FLOAT, [32, width])
+    graph = helper.make_graph(nodes, "g", [x], [y], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def reference(proto):
+    value = X
+    for tensor in proto.graph.initializer:
+        value = np.maximum(value @ numpy_helper.to_array(tensor), 0)
+    return value
+
+
+def answer(module):
+    return VirtualMachine(module, tvm.cpu())["main"](tvm.runtime.tensor(X)).numpy()
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("TVM_CACHE_DIR", str(folder))
+    monkeypatch.delenv("TVM_TUNE_DB", raising=False)
+    return folder
+
+
+@pytest.fixture
+def path(tmp_path):
+    file = tmp_path / "mlp.onnx"
+    onnx.save(model(), str(file))
+    return file
+
+
+def lines(file):
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def test_tune_explain_and_compile_again(cache, path, tmp_path, capsys):
+    library = str(tmp_path / "mlp.so")
+    start = time.monotonic()
+    assert main(["compile", str(path), "-o", library, "--tune", "20", "--json"]) == 0
+    spent = time.monotonic() - start
+    data = json.loads(capsys.readouterr().out)["tuning"]
+    # The library is built in this time as well, on a machine that may be busy.
+    assert data["seconds"] < 30 and spent < 90
+    assert data["database"] == str(cache / "tune.jsonl") and not data["interrupted"]
+    assert len(data["kernels"]) == 2 and data["tuned"] <= data["untuned"]
+    for kernel in data["kernels"]:
+        assert kernel["tried"] >= 2 and 0 < kernel["tuned"] <= kernel["untuned"] < 1
+        assert kernel["rule"] == "contraction" and not kernel["failed"]
+    loaded = tvm.runtime.load_module(library)
+    np.testing.assert_allclose(answer(loaded), reference(model()), rtol=1e-4, atol=1e-5)
+    records = lines(cache / "tune.jsonl")
+    assert {r["version"] for r in records} == {1} and len({r["key"] for r in records}) == 2
+    # The default file counts without any option: the compiled model is found by what it says.
+    stats = tvm.get_global_func("driver.CacheStats")
+    before = stats()["hits"]
+    np.testing.assert_allclose(answer(compile_onnx(path)), reference(model()), rtol=1e-4, atol=1e-5)
+    assert stats()["hits"] == before + 1
+    given = ["--peak", "100", "--bandwidth", "10", "--repeat", "1", "--json"]
+    assert main(["explain", str(path), *given]) == 0
+    rows = json.loads(capsys.readouterr().out)["kernels"]
+    shown = [r["tuned"] for r in rows if r["rule"] == "contraction"]
+    assert len(shown) == 2 and all(t["gain"] >= 1 for t in shown)
+    assert main(["explain", str(path), "--tune-db", "off", *given]) == 0
+    rows = json.loads(capsys.readouterr().out)["kernels"]
+    assert all(r["tuned"] is None for r in rows)
+
+
+def choose(file, key_of, index):
+    """Write a file that chooses a candidate for each kernel of the model."""
+    from tvm.tune import _ffi_api as tune
+
+    target = tvm.target.Target({"kind": "llvm", "mcpu": "native"})
+    for func in key_of:
+        found = tune.Candidates(func, target, 64)
+        result = {"rule": found["rule"], "knobs": found["knobs"][index], "date": "2026-01-01"}
+        result |= {"seconds": 1.0, "untuned_seconds": 2.0, "tried": 64}
+        tune.Append(str(file), tune.KernelKey(func, target), target, result)
+
+
+def groups(path):
+    """The kernels of a model as the tuner sees them."""
+    seen = []
+
+    def measure(tasks, target):
+        seen.extend(task["func"] for task in tasks)
+
+    with tvm.tune._session(None, measure):
+        compile_onnx(path)
+    return seen
+
+
+def test_the_model_cache_follows_the_file(cache, path, tmp_path, monkeypatch):
+    stats = tvm.get_global_func("driver.CacheStats")
+
+    def compiled_again():
+        before = stats()["hits"], stats()["stores"]
+        got = answer(compile_onnx(path))
+        np.testing.assert_allclose(got, reference(model()), rtol=1e-4, atol=1e-5)
+        return stats()["stores"] > before[1]
+
+    assert compiled_again() and not compiled_again()
+    kernels = groups(path)
+    assert len(kernels) == 2
+    file = tmp_path / "chosen.jsonl"
+    monkeypatch.setenv("TVM_TUNE_DB", str(file))
+    assert not compiled_again()  # no file yet: nothing is chosen
+    choose(file, kernels, 1)
+    assert compiled_again() and not compiled_again()
+    choose(file, kernels, 2)
+    assert compiled_again() and not compiled_again()
+    monkeypatch.setenv("TVM_TUNE_DB", "off")
+    assert not compiled_again()
+
+
+def test_a_damaged_file_is_reported_and_lives_on(cache, path, tmp_path, capfd):
+    file = tmp_path / "tune.jsonl"
+    file.write_text('{"version": 99}\nnonsense\n')
+    library = str(tmp_path / "mlp.so")
+    argv = ["compile", str(path), "-o", library, "--tune", "15", "--tune-db", str(file)]
+    assert main(argv) == 0
+    shown = capfd.readouterr().err
+    assert f"{file}:2: a damaged tuning record" in shown and "another version" in shown
+    assert "tuning: " in shown and re.search(r"\d of 15 s: ", shown)
+    assert file.read_text().startswith('{"version": 99}\nnonsense\n{')
+    assert not (cache / "tune.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--tune", "0"], "--tune expects a positive number"),
+        (["--tune", "nan"], "--tune expects a positive number"),
+        (["--tune", "inf"], "--tune expects a positive number"),
+        (["--tune-db", "/nowhere/t.jsonl"], "/nowhere/t.jsonl: no such file"),
+        (["--tune", "5", "--tune-db", "/nowhere/t.jsonl"], "there is no folder /nowhere"),
+        (["--tune", "5", "--tune-db", "MODEL"], "would overwrite the input"),
+    ],
+)
+def test_wrong_options(cache, path, tmp_path, capsys, argv, message):
+    argv = [str(path) if a == "MODEL" else a for a in argv]
+    assert main(["compile", str(path), "-o", str(tmp_path / "m.so"), *argv]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "m.so").exists()
+
+
+def test_interrupt_keeps_records_and_writes_the_library(cache, path, tmp_path):
+    library, file = tmp_path / "mlp.so", tmp_path / "t.jsonl"
+    argv = ["compile", str(path), "-o", str(library), "--tune", "600", "--tune-db", str(file)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tvm", *argv],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=dict(os.environ, PYTHONPATH=os.pathsep.join(p for p in sys.path if p)),
+    )
+    seen = []
+    for line in process.stderr:
+        seen.append(line)
+        # The second kernel's turn: the first one has been measured.
+        if " of 600 s: " in line and sum(" of 600 s: " in s for s in seen) == 2:
+            process.send_signal(signal.SIGINT)
+    assert process.wait(120) == 0, "".join(seen)
+    text = "".join(seen)
+    assert "interrupted" in text and library.exists()
+    assert lines(file) and all(r["seconds"] > 0 for r in lines(file))
+    np.testing.assert_allclose(
+        answer(tvm.runtime.load_module(str(library))), reference(model()), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_bar_on_a_terminal(cache, path, tmp_path):
+    leader, follower = pty.openpty()
+    argv = ["compile", str(path), "-o", str(tmp_path / "m.so"), "--tune", "3", "--tune-db", "off"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tvm", *argv],
+        stderr=follower,
+        stdout=subprocess.DEVNULL,
+        env=dict(os.environ, TERM="xterm", PYTHONPATH=os.pathsep.join(p for p in sys.path if p)),
+    )
+    os.close(follower)
+    shown = b""
+    while True:
+        try:
+            data = os.read(leader, 4096)
+        except OSError:  # the other end has gone
+            break
+        if not data:
+            break
+        shown += data
+    os.close(leader)
+    assert process.wait(120) == 0, shown
+    text = shown.decode(errors="replace")
+    assert "\u2501" in text and "candidates" in text and "tuning: " in text
+    assert not (cache / "tune.jsonl").exists()
