@@ -215,12 +215,13 @@ const std::string& CompilerIdentity() {
 }
 
 std::string RelevantEnvironment() {
-  // These only say where things go, what is shown, or how the result is run.
+  // These only say where things go, what is shown, or how the result is run. What the tuner's file
+  // says is part of the keys, or of the kernels.
   static constexpr std::string_view kNeutral[] = {
-      "TVM_CACHE_DIR=",    "TVM_CACHE_LIMIT=",  "TVM_TIME_PASSES=",
-      "TVM_LOG_DEBUG=",    "TVM_LIBRARY_PATH=", "TVM_BIND_THREADS=",
-      "TVM_NUM_THREADS=",  "TVM_PRESET=",       "TVM_THREAD_POOL_SPIN_COUNT=",
-      "TVM_FFI_BACKTRACE="};
+      "TVM_CACHE_DIR=",   "TVM_CACHE_LIMIT=",  "TVM_TIME_PASSES=",
+      "TVM_LOG_DEBUG=",   "TVM_LIBRARY_PATH=", "TVM_BIND_THREADS=",
+      "TVM_NUM_THREADS=", "TVM_PRESET=",       "TVM_THREAD_POOL_SPIN_COUNT=",
+      "TVM_TUNE_DB=",     "TVM_FFI_BACKTRACE="};
   std::vector<std::string> found;
   for (char** item = environ; item != nullptr && *item != nullptr; ++item) {
     const std::string_view text(*item);

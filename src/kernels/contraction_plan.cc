@@ -56,21 +56,27 @@ int64_t VectorLanes(DataType dtype, const Target& target) {
   return std::max<int64_t>(1, CpuFeaturesOf(target).vector_bits / dtype.bits());
 }
 
-int64_t PanelColumns(int64_t m, int64_t n, DataType dtype, const Target& target) {
+int64_t PanelColumns(int64_t m, int64_t n, DataType dtype, const Target& target, int64_t narrower) {
   const int64_t lanes = VectorLanes(dtype, target);
   const int64_t registers = CpuFeaturesOf(target).num_vector_registers;
-  const int64_t wanted = m * 4 + 4 + 2 <= registers ? 4 : 2;
+  int64_t wanted = narrower > 1 ? 8 : 4;
+  while (wanted > 2 && m * wanted + wanted + 2 > registers) wanted /= 2;
   return lanes * std::clamp<int64_t>(CeilDiv(n, lanes), 1, wanted);
+}
+
+int64_t MostTileRows(int64_t panel, DataType dtype, const Target& target) {
+  const int64_t registers = CpuFeaturesOf(target).num_vector_registers;
+  const int64_t vectors = CeilDiv(panel, VectorLanes(dtype, target));
+  const int64_t spare = registers >= 32 ? vectors + 2 : vectors + 1;
+  return std::max<int64_t>(1, (registers - spare) / vectors);
 }
 
 /// A step of k costs one multiply-add per row and vector, and at least the latency of one such
 /// chain; so the best count wastes little in the last tile and keeps enough independent chains in
 /// flight.
 int64_t TileRows(int64_t m, int64_t panel, DataType dtype, const Target& target) {
-  const int64_t registers = CpuFeaturesOf(target).num_vector_registers;
   const int64_t vectors = CeilDiv(panel, VectorLanes(dtype, target));
-  const int64_t spare = registers >= 32 ? vectors + 2 : vectors + 1;
-  const int64_t most = std::max<int64_t>(1, (registers - spare) / vectors);
+  const int64_t most = MostTileRows(panel, dtype, target);
   if (m <= most) return m;
   auto tile_cost = [&](int64_t rows) {
     return std::max(rows * vectors, static_cast<int64_t>(CutCost::kLatency));
@@ -86,34 +92,54 @@ int64_t TileRows(int64_t m, int64_t panel, DataType dtype, const Target& target)
   return best;
 }
 
-ContractionTiles PlanTiles(const ContractionShape& shape, DataType dtype, const Target& target) {
+namespace {
+
+/// Whether threads are worth it: a launch costs about as much as a hundred thousand multiply-adds.
+bool IsParallel(const ContractionShape& shape, int64_t cores) {
+  return cores > 1 && shape.batch * shape.m * shape.n * shape.k >= 200000;
+}
+
+}  // namespace
+
+void ForEachCut(const ContractionShape& shape, DataType dtype, const Target& target,
+                const std::function<void(int64_t, int64_t, double)>& visit) {
   const CpuFeatures cpu = CpuFeaturesOf(target);
   const int64_t cores = std::max(1, cpu.num_cores);
   const int64_t row_tiles = CeilDiv(shape.m, shape.rows);
-  ContractionTiles tiles;
-  tiles.col_tiles = CeilDiv(shape.n, shape.panel);
-  // A launch costs about as much as a hundred thousand multiply-adds.
-  tiles.parallel = cores > 1 && shape.batch * shape.m * shape.n * shape.k >= 200000;
+  const int64_t col_tiles = CeilDiv(shape.n, shape.panel);
   // A block of A stays in half of the second-level cache while all its panels of B pass by.
   const int64_t cached_rows =
       std::max<int64_t>(1, cpu.l2 / 2 / std::max<int64_t>(1, shape.k * dtype.bytes()));
   const int64_t fewest = CeilDiv(row_tiles, std::max<int64_t>(1, cached_rows / shape.rows));
   // Several tasks a core, so that a late or slow one is made up for.
-  const int64_t wanted = tiles.parallel ? 8 * cores : 1;
-  const CutCost cost(shape, VectorLanes(dtype, target), tiles.parallel ? cores : 1);
-  int64_t blocks = fewest, cuts = 1;
-  double best = 0;
+  const bool parallel = IsParallel(shape, cores);
+  const int64_t wanted = parallel ? 8 * cores : 1;
+  const CutCost cost(shape, VectorLanes(dtype, target), parallel ? cores : 1);
   for (int64_t b = fewest; b <= std::min(row_tiles, fewest + wanted); ++b) {
-    for (int64_t c = 1; c <= std::min(tiles.col_tiles, wanted); ++c) {
-      const double time = cost(b, c);
-      if (best == 0 || time < best) best = time, blocks = b, cuts = c;
-    }
+    for (int64_t c = 1; c <= std::min(col_tiles, wanted); ++c) visit(b, c, cost(b, c));
   }
-  tiles.block_rows = std::min(shape.m, CeilDiv(row_tiles, blocks) * shape.rows);
+}
+
+ContractionTiles CutTiles(const ContractionShape& shape, int64_t row_blocks, int64_t col_tasks,
+                          bool parallel) {
+  ContractionTiles tiles;
+  tiles.parallel = parallel;
+  tiles.col_tiles = CeilDiv(shape.n, shape.panel);
+  const int64_t row_tiles = CeilDiv(shape.m, shape.rows);
+  tiles.block_rows = std::min(shape.m, CeilDiv(row_tiles, row_blocks) * shape.rows);
   tiles.row_blocks = CeilDiv(shape.m, tiles.block_rows);
-  tiles.tiles_per_task = CeilDiv(tiles.col_tiles, cuts);
+  tiles.tiles_per_task = CeilDiv(tiles.col_tiles, col_tasks);
   tiles.col_tasks = CeilDiv(tiles.col_tiles, tiles.tiles_per_task);
   return tiles;
+}
+
+ContractionTiles PlanTiles(const ContractionShape& shape, DataType dtype, const Target& target) {
+  int64_t blocks = 1, cuts = 1;
+  double best = 0;
+  ForEachCut(shape, dtype, target, [&](int64_t b, int64_t c, double time) {
+    if (best == 0 || time < best) best = time, blocks = b, cuts = c;
+  });
+  return CutTiles(shape, blocks, cuts, IsParallel(shape, CpuFeaturesOf(target).num_cores));
 }
 
 }  // namespace kernels

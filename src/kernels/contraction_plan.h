@@ -9,6 +9,7 @@
 #include <tvm/target/target.h>
 
 #include <cstdint>
+#include <functional>
 
 namespace tvm {
 namespace kernels {
@@ -16,9 +17,14 @@ namespace kernels {
 /// Elements of one vector register.
 int64_t VectorLanes(DataType dtype, const Target& target);
 
-/// Columns of a packed panel: two registers; four where few rows leave registers free, so that a
-/// matrix-vector product streams longer runs; one where there are no more columns than that.
-TVM_DLL int64_t PanelColumns(int64_t m, int64_t n, DataType dtype, const Target& target);
+/// Columns of a packed panel: two registers of sums; four where few rows leave registers free, so
+/// that a matrix-vector product streams longer runs, and eight where elements of B are narrower by
+/// `narrower` than sums; one where there are no more columns than that.
+TVM_DLL int64_t PanelColumns(int64_t m, int64_t n, DataType dtype, const Target& target,
+                             int64_t narrower = 1);
+
+/// Most rows of a register tile of `panel` columns whose sums fit the registers.
+TVM_DLL int64_t MostTileRows(int64_t panel, DataType dtype, const Target& target);
 
 /// Rows of a full register tile of `panel` columns.
 TVM_DLL int64_t TileRows(int64_t m, int64_t panel, DataType dtype, const Target& target);
@@ -41,6 +47,14 @@ struct ContractionTiles {
   int64_t col_tasks;       ///< tasks along the columns
   bool parallel;           ///< whether threads are worth their launch
 };
+
+/// Visits the cuts that fit the caches: blocks of rows, tasks along the columns, estimated cycles.
+TVM_DLL void ForEachCut(const ContractionShape& shape, DataType dtype, const Target& target,
+                        const std::function<void(int64_t, int64_t, double)>& visit);
+
+/// The cut into about so many blocks of rows and tasks along the columns.
+TVM_DLL ContractionTiles CutTiles(const ContractionShape& shape, int64_t row_blocks,
+                                  int64_t col_tasks, bool parallel);
 
 /// The cut with the least estimated time on all cores of the target, and little more on one.
 TVM_DLL ContractionTiles PlanTiles(const ContractionShape& shape, DataType dtype,

@@ -2,23 +2,17 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// Every rule against plain loops, on shapes around the borders of its tiles.
 #include <gtest/gtest.h>
-#include <tvm/ffi/container/tensor.h>
-#include <tvm/ffi/extra/module.h>
-#include <tvm/ffi/function.h>
 #include <tvm/ir/transform.h>
 #include <tvm/kernels/rule.h>
 #include <tvm/kernels/winograd.h>
-#include <tvm/te/create_prim_func.h>
 #include <tvm/tirx/op.h>
 
-#include <cmath>
-#include <cstdlib>
-#include <cstring>
-#include <functional>
 #include <random>
 
 #include "kernels/contraction_plan.h"
 #include "kernels/group.h"
+#include "kernels/rule_groups.h"
+#include "kernels/rule_testing.h"
 
 namespace tvm {
 namespace kernels {
@@ -26,121 +20,20 @@ namespace {
 
 using ffi::Array;
 using te::Tensor;
+using testing::Attrs;
+using testing::Axis;
+using testing::Check;
+using testing::Conv;
+using testing::Data;
+using testing::I;
+using testing::Input;
+using testing::Matmul;
+using testing::PackedMatmul;
+using testing::Shape;
+using testing::WindowAttrs;
+using testing::WinogradConv;
 using tirx::IterVar;
 using tirx::Var;
-using Attrs = ffi::Map<ffi::String, ffi::Any>;
-
-PrimExpr I(int64_t v) { return Index(v); }
-Array<PrimExpr> Shape(std::initializer_list<int64_t> extents) {
-  Array<PrimExpr> shape;
-  for (int64_t e : extents) shape.push_back(I(e));
-  return shape;
-}
-IterVar Axis(int64_t extent, const char* name) {
-  return te::reduce_axis(Range::FromMinExtent(I(0), I(extent)), name);
-}
-Tensor Input(std::initializer_list<int64_t> extents, const char* name,
-             DataType dtype = DataType::Float(32)) {
-  return te::placeholder(Shape(extents), dtype, name);
-}
-
-/// A float32 array with 64-byte aligned storage.
-struct Data {
-  std::vector<int64_t> shape;
-  float* data;
-  DLTensor view;
-
-  Data(const Array<PrimExpr>& extents, uint32_t seed) {
-    int64_t size = 1;
-    for (const PrimExpr& e : extents) {
-      shape.push_back(*as_const_int(e));
-      size *= shape.back();
-    }
-    count = size;
-    const size_t bytes = (static_cast<size_t>(size) * sizeof(float) + 127) / 64 * 64;
-    data = static_cast<float*>(std::aligned_alloc(64, bytes));
-    std::mt19937 rng(seed);
-    std::uniform_real_distribution<float> uniform(-1, 1);
-    for (int64_t i = 0; i < size; ++i) data[i] = seed == 0 ? NAN : uniform(rng);
-    view = DLTensor{data,
-                    DLDevice{kDLCPU, 0},
-                    static_cast<int>(shape.size()),
-                    DLDataType{kDLFloat, 32, 1},
-                    shape.data(),
-                    nullptr,
-                    0};
-  }
-  ~Data() { std::free(data); }
-  Data(const Data&) = delete;
-  int64_t count;
-};
-
-void Run(const tirx::PrimFunc& func, const Target& target,
-         const std::vector<std::unique_ptr<Data>>& args) {
-  tirx::PrimFunc named = WithAttr(func, "global_symbol", ffi::String("main"));
-  IRModule mod(ffi::Map<GlobalVar, BaseFunc>{{GlobalVar("main"), named}});
-  ffi::Module lib = ffi::Function::GetGlobalRequired("driver.TirxBuild")(mod, target, nullptr)
-                        .cast<ffi::Module>();
-  ffi::Function f = lib->GetFunction("main").value();
-  std::vector<ffi::AnyView> views;
-  for (const auto& arg : args) views.emplace_back(&arg->view);
-  ffi::Any result;
-  f.CallPacked(views.data(), static_cast<int32_t>(views.size()), &result);
-}
-
-/// Emits the group with `rule`, runs it and the plain loops on the same data, and compares.
-/// `prepare` may replace the random data of an argument.
-void Check(const Array<Tensor>& args, const char* rule, double tolerance = 2e-5,
-           const std::function<void(size_t, Data*)>& prepare = nullptr) {
-  const Target target("llvm");
-  tirx::PrimFunc group = te::CreatePrimFunc(args);
-  std::optional<tirx::PrimFunc> fast;
-  std::string why;
-  for (const KernelRule& each : AllRules()) {
-    if (each.name == rule) fast = each.emit(group, target, &why);
-  }
-  ASSERT_TRUE(fast.has_value()) << rule << " declines: " << why;
-  std::vector<std::unique_ptr<Data>> want, got;
-  for (size_t i = 0; i < args.size(); ++i) {
-    const bool output = args[i]->op.as<te::PlaceholderOpNode>() == nullptr;
-    const uint32_t seed = output ? 0 : static_cast<uint32_t>(i + 1);
-    want.push_back(std::make_unique<Data>(args[i]->shape, seed));
-    got.push_back(std::make_unique<Data>(args[i]->shape, seed));
-    if (prepare) prepare(i, want.back().get());
-    if (prepare) prepare(i, got.back().get());
-  }
-  Run(group, target, want);
-  Run(*fast, target, got);
-  for (size_t i = 0; i < args.size(); ++i) {
-    float scale = 1e-6f;
-    for (int64_t j = 0; j < want[i]->count; ++j) {
-      scale = std::max(scale, std::fabs(want[i]->data[j]));
-    }
-    for (int64_t j = 0; j < want[i]->count; ++j) {
-      ASSERT_NEAR(want[i]->data[j], got[i]->data[j], tolerance * scale)
-          << rule << ", argument " << i << ", element " << j;
-    }
-  }
-}
-
-Tensor Matmul(const Tensor& a, const Tensor& b, int64_t m, int64_t n, int64_t k) {
-  IterVar r = Axis(k, "k");
-  return te::compute(Shape({m, n}), te::FCompute([&](const Array<Var>& i) {
-                       return te::sum(a(i[0], r->var) * b(r->var, i[1]), {r});
-                     }),
-                     "C", "", Attrs{{kTileOp, ffi::String("gemm")}});
-}
-
-Tensor PackedMatmul(const Tensor& a, const Tensor& p, int64_t m, int64_t n, int64_t k,
-                    int64_t panel) {
-  IterVar r = Axis(k, "k");
-  return te::compute(
-      Shape({m, n}), te::FCompute([&](const Array<Var>& i) {
-        return te::sum(
-            a(i[0], r->var) * p(floordiv(i[1], I(panel)), r->var, floormod(i[1], I(panel))), {r});
-      }),
-      "C", "", Attrs{{kTileOp, ffi::String("gemm")}, {kPanel, panel}});
-}
 
 TEST(Contraction, PackedWithEpilogueAroundTileBorders) {
   const Target target("llvm");
@@ -242,25 +135,6 @@ TEST(Contraction, BatchedAttentionLikeReads) {
   Check({q, k, scaled}, "contraction");
 }
 
-Tensor Conv(const Tensor& x, const Tensor& p, int64_t size, int64_t ic, int64_t oc, int64_t kernel,
-            int64_t stride, int64_t pad, int64_t panel) {
-  const int64_t out = (size + 2 * pad - kernel) / stride + 1;
-  IterVar kh = Axis(kernel, "kh"), kw = Axis(kernel, "kw"), c = Axis(ic, "ic");
-  return te::compute(
-      Shape({1, out, out, oc}), te::FCompute([&](const Array<Var>& i) {
-        PrimExpr h = i[1] * I(stride) + kh->var - I(pad), w = i[2] * I(stride) + kw->var - I(pad);
-        PrimExpr value = x(i[0], h, w, c->var);
-        if (pad > 0) {
-          PrimExpr inside = h >= I(0) && h < I(size) && w >= I(0) && w < I(size);
-          value = if_then_else(inside, value, make_zero(DataType::Float(32)));
-        }
-        PrimExpr k = (kh->var * I(kernel) + kw->var) * I(ic) + c->var;
-        return te::sum(value * p(floordiv(i[3], I(panel)), k, floormod(i[3], I(panel))),
-                       {kh, kw, c});
-      }),
-      "C", "", Attrs{{kTileOp, ffi::String("conv2d")}, {kPanel, panel}});
-}
-
 TEST(Contraction, ConvolutionWithBorderStrideAndResidual) {
   const Target target("llvm");
   for (int64_t kernel : {1, 3, 7}) {
@@ -284,26 +158,6 @@ TEST(Contraction, ConvolutionWithBorderStrideAndResidual) {
       }
     }
   }
-}
-
-/// A 3x3 convolution in terms of its transformed weight.
-Tensor WinogradConv(const Tensor& x, const Tensor& u, int64_t batch, int64_t h, int64_t w,
-                    int64_t ic, int64_t oc, int64_t pad, int64_t panel) {
-  IterVar kh = Axis(3, "kh"), kw = Axis(3, "kw"), c = Axis(ic, "ic");
-  return te::compute(
-      Shape({batch, h + 2 * pad - 2, w + 2 * pad - 2, oc}), te::FCompute([&](const Array<Var>& i) {
-        PrimExpr row = i[1] + kh->var - I(pad), col = i[2] + kw->var - I(pad);
-        PrimExpr value = x(i[0], row, col, c->var);
-        if (pad > 0) {
-          PrimExpr inside = row >= I(0) && row < I(h) && col >= I(0) && col < I(w);
-          value = if_then_else(inside, value, make_zero(DataType::Float(32)));
-        }
-        PrimExpr tap = WinogradTap(kh->var, kw->var, [&](const PrimExpr& point) {
-          return u(floordiv(i[3], I(panel)), point, c->var, floormod(i[3], I(panel)));
-        });
-        return te::sum(value * tap, {kh, kw, c});
-      }),
-      "C", "", Attrs{{kTileOp, ffi::String("conv2d")}, {kPanel, panel}, {kWinograd, int64_t{1}}});
 }
 
 TEST(Winograd, BordersPartialTilesAndChannels) {
@@ -335,7 +189,7 @@ TEST(Winograd, BordersPartialTilesAndChannels) {
       };
       SCOPED_TRACE(::testing::Message() << t.h << "x" << t.w << "x" << t.ic << " to " << t.oc
                                         << " pad " << t.pad << " panel " << panel);
-      Check({x, u, bias, rest, d}, "winograd", 1e-4, transform);
+      Check({x, u, bias, rest, d}, "winograd", {.tolerance = 1e-4, .prepare = transform});
     }
   }
 }
@@ -370,17 +224,6 @@ TEST(Winograd, OnlyWhereItWinsAndNotWhenTurnedOff) {
   tiny.n = 512;
   tiny.k = 9 * 512;
   EXPECT_EQ(Query(tiny, target)->rule, "contraction");
-}
-
-Attrs WindowAttrs(int64_t size, int64_t stride, int64_t pad) {
-  Attrs attrs{{kTileOp, ffi::String("window")}};
-  for (const char* axis : {"h", "w"}) {
-    attrs.Set(std::string("in_") + axis, size);
-    attrs.Set(std::string("stride_") + axis, stride);
-    attrs.Set(std::string("pad_") + axis, pad);
-    attrs.Set(std::string("dilation_") + axis, int64_t{1});
-  }
-  return attrs;
 }
 
 TEST(Window, DepthwiseConvolutionAndMaxPool) {
@@ -459,6 +302,48 @@ TEST(Map, BroadcastChainTransposeAndConcat) {
         "P");
     Check({x, padded}, "map");
   }
+}
+
+TEST(Candidates, AllGiveTheSameResult) {
+  const Target target("llvm");
+  constexpr size_t kAll = 1000;
+  const int64_t m = 61, n = 70, k = 33, panel = PanelColumns(m, n, DataType::Float(32), target);
+  Tensor a = Input({m, k}, "A"), b = Input({k, n}, "B");
+  Check({a, b, Matmul(a, b, m, n, k)}, "contraction", {.candidates = kAll});
+  Tensor p = Input({(n + panel - 1) / panel, k, panel}, "P");
+  Check({a, p, PackedMatmul(a, p, m, n, k, panel)}, "contraction", {.candidates = kAll});
+  Tensor x = Input({40000}, "X");
+  Tensor y = te::compute(Shape({40000}),
+                         te::FCompute([&](const Array<Var>& i) { return x(i[0]) * x(i[0]); }), "Y");
+  Check({x, y}, "map", {.candidates = kAll});
+}
+
+TEST(Candidates, OwnChoiceFirstAndOthersOnlyFromTheList) {
+  const Target target("llvm");
+  Tensor a = Input({64, 33}, "A"), b = Input({33, 70}, "B");
+  tirx::PrimFunc group = te::CreatePrimFunc({a, b, Matmul(a, b, 64, 70, 33)});
+  const KernelCandidates all = Candidates(group, target);
+  EXPECT_EQ(all.rule, "contraction");
+  ASSERT_GT(all.list.size(), 10u);
+  EXPECT_TRUE(all.list[0].knobs.empty());
+  for (size_t i = 2; i < all.list.size(); ++i) {
+    EXPECT_FALSE(all.list[i].knobs.empty());
+    EXPECT_LE(all.list[i - 1].cost, all.list[i].cost);
+  }
+  auto refused = [&](const char* rule, const KernelKnobs& knobs, const char* message) {
+    try {
+      EmitWith(group, target, rule, knobs);
+      ADD_FAILURE() << KnobsText(knobs) << " is taken";
+    } catch (const ffi::Error& error) {
+      EXPECT_EQ(error.kind(), "ValueError");
+      EXPECT_NE(error.message().find(message), std::string::npos) << error.message();
+    }
+    // What a file says must not keep a model from being compiled.
+    EXPECT_TRUE(EmitChosen(group, target, {rule, knobs}).defined());
+  };
+  refused("contraction", {{"rows", 1000000}}, "`rows=1000000` is no candidate");
+  refused("contraction", {{"rows", 8}, {"row_blocks", -1}, {"col_tasks", 1}}, "no candidate");
+  refused("window", {{"columns", 2}}, "but the group is taken by `contraction`");
 }
 
 TEST(Map, LargeRunsAreCutForThreads) {

@@ -168,8 +168,8 @@ class BoxCutter {
 
 class MapEmitter {
  public:
-  MapEmitter(const Stage& stage, Box box, const Target& target)
-      : stage_(stage), box_(std::move(box)), target_(target) {}
+  MapEmitter(const Stage& stage, Box box, const Target& target, const KernelKnobs& knobs)
+      : stage_(stage), box_(std::move(box)), target_(target), knobs_(knobs) {}
 
   Stmt Emit(FlatAccess* access) {
     access_ = access;
@@ -251,11 +251,12 @@ class MapEmitter {
     Stmt store = tirx::BufferStore(output, value, {offset});
     const int64_t total = Product(outer) * inner.extent;
     const int64_t cores = std::max(1, CpuFeaturesOf(target_).num_cores);
-    const bool parallel = total >= 2 * kGrain && cores > 1;
+    const bool parallel = Knob(knobs_, "parallel", total >= 2 * kGrain && cores > 1) != 0;
     // Without enough outer iterations the run itself is cut into pieces for the threads.
     int64_t pieces = 1;
     if (parallel && Product(outer) < 2 * cores) {
-      pieces = std::min<int64_t>(4 * cores, inner.extent / std::max<int64_t>(kGrain / 4, lanes));
+      const int64_t most = Knob(knobs_, "pieces", 4 * cores);
+      pieces = std::min<int64_t>(most, inner.extent / std::max<int64_t>(kGrain / 4, lanes));
       pieces = std::max<int64_t>(pieces, 1);
     }
     Var task = IndexVar("task");
@@ -352,12 +353,13 @@ class MapEmitter {
   const Stage& stage_;
   Box box_;
   const Target& target_;
+  const KernelKnobs& knobs_;
   FlatAccess* access_ = nullptr;
   std::vector<Iter> iters_;
 };
 
-std::optional<tirx::PrimFunc> EmitMap(const tirx::PrimFunc& func, const Target& target,
-                                      std::string* why) {
+std::optional<tirx::PrimFunc> EmitMapWith(const tirx::PrimFunc& func, const Target& target,
+                                          const KernelKnobs& knobs, std::string* why) {
   auto group = ParseGroup(func, why);
   if (!group) return std::nullopt;
   Array<Stmt> seq;
@@ -382,7 +384,7 @@ std::optional<tirx::PrimFunc> EmitMap(const tirx::PrimFunc& func, const Target& 
       return std::nullopt;
     }
     for (Box& box : *boxes) {
-      Stmt stmt = MapEmitter(stage, std::move(box), target).Emit(&access);
+      Stmt stmt = MapEmitter(stage, std::move(box), target, knobs).Emit(&access);
       if (stmt.defined()) seq.push_back(stmt);
     }
   }
@@ -390,7 +392,21 @@ std::optional<tirx::PrimFunc> EmitMap(const tirx::PrimFunc& func, const Target& 
   return ScheduledFunc(func, access.Wrap(SeqStmt::Flatten(seq)));
 }
 
-const bool kRegistered = RegisterRule({"map", 50, nullptr, EmitMap});
+std::optional<tirx::PrimFunc> EmitMap(const tirx::PrimFunc& func, const Target& target,
+                                      std::string* why) {
+  return EmitMapWith(func, target, {}, why);
+}
+
+/// Whether and in how many pieces threads share the work.
+std::vector<KernelCandidate> MapCandidates(const tirx::PrimFunc& func, const Target& target) {
+  const int64_t cores = CpuFeaturesOf(target).num_cores;
+  if (cores <= 1) return {};
+  std::vector<KernelCandidate> list{{{{"parallel", 0}}, 1}, {{{"parallel", 1}}, 1}};
+  for (int64_t share : {1, 2, 8}) list.push_back({{{"pieces", share * cores}}, 2});
+  return list;
+}
+
+const bool kRegistered = RegisterRule({"map", 50, nullptr, EmitMap, MapCandidates, EmitMapWith});
 
 }  // namespace
 }  // namespace kernels

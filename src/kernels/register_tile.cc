@@ -31,10 +31,10 @@ Stmt PrefetchLine(const tirx::Buffer& buffer, const PrimExpr& offset) {
                          IntImm::Int32(kSecondLevel), IntImm::Int32(kDataCache)}));
 }
 
-RegisterTile::RegisterTile(FlatAccess* access, DataType dtype, int64_t lanes, int64_t rows,
+RegisterTile::RegisterTile(FlatAccess* access, DotStep step, int64_t lanes, int64_t rows,
                            std::vector<int64_t> widths)
-    : access_(access), dtype_(dtype), lanes_(lanes), rows_(rows), widths_(std::move(widths)) {
-  acc_ = FlatAccess::Scratch("acc", rows_ * vectors() * lanes_, dtype_, "local");
+    : access_(access), step_(step), lanes_(lanes), rows_(rows), widths_(std::move(widths)) {
+  acc_ = FlatAccess::Scratch("acc", rows_ * vectors() * lanes_, step_.acc, "local");
   access_->UseAsIs(acc_);
 }
 
@@ -42,45 +42,68 @@ PrimExpr RegisterTile::Lanes(int64_t i, int64_t v) const {
   return Consecutive(Index(Slot(i, v)), widths_[static_cast<size_t>(v)]);
 }
 
-Stmt RegisterTile::Sum(int64_t depth, const LoadA& load_a, const LoadB& load_b,
-                       const Extra& extra) {
-  auto splat = [](const PrimExpr& value, int64_t width) {
-    return width == 1 ? value : PrimExpr(tirx::Broadcast(value, IntImm::Int32(width)));
-  };
-  Array<Stmt> seq{tirx::AllocBuffer(acc_)};
+namespace {
+
+PrimExpr Splat(const PrimExpr& value, int64_t width) {
+  return width == 1 ? value : PrimExpr(tirx::Broadcast(value, IntImm::Int32(width)));
+}
+
+PrimExpr Reinterpret(DataType dtype, const PrimExpr& value) {
+  return tirx::CallBuiltin(dtype, tirx::builtin::reinterpret(), {value});
+}
+
+}  // namespace
+
+void RegisterTile::Step(const PrimExpr& k, const LoadA& load_a, const LoadB& load_b,
+                        Array<Stmt>* body) {
+  const int group = static_cast<int>(step_.group);
+  if (prepare_) body->push_back(prepare_(k));
+  std::vector<Var> b;
+  for (size_t v = 0; v < widths_.size(); ++v) {
+    b.emplace_back("b", step_.b.with_lanes(static_cast<int>(widths_[v]) * group));
+    body->push_back(Bind(b.back(), load_b(v, k)));
+  }
+  // A word is broadcast as one integer.
+  const DataType word = DataType::UInt(step_.a.bits() * group);
   for (int64_t i = 0; i < rows_; ++i) {
+    Var a("a", group == 1 ? step_.a : word);
+    PrimExpr loaded = load_a(i, k);
+    body->push_back(Bind(a, group == 1 ? loaded : Reinterpret(word, loaded)));
     for (int64_t v = 0; v < vectors(); ++v) {
-      const int64_t width = widths_[static_cast<size_t>(v)];
-      seq.push_back(BufferStore(acc_, splat(make_zero(dtype_), width), {Lanes(i, v)}));
+      const size_t at = static_cast<size_t>(v);
+      PrimExpr all = Splat(PrimExpr(a), widths_[at]);
+      if (group > 1) {
+        all = Reinterpret(step_.a.with_lanes(static_cast<int>(widths_[at]) * group), all);
+      }
+      const Op& op = group == 1 ? tirx::builtin::fma() : tirx::builtin::dot_lanes();
+      PrimExpr sum = tirx::CallBuiltin(step_.acc.with_lanes(static_cast<int>(widths_[at])), op,
+                                       {all, b[at], BufferLoad(acc_, {Lanes(i, v)})});
+      body->push_back(BufferStore(acc_, sum, {Lanes(i, v)}));
     }
   }
-  auto step = [&](const PrimExpr& k, Array<Stmt>* body) {
-    std::vector<Var> b;
-    for (size_t v = 0; v < widths_.size(); ++v) {
-      b.emplace_back("b", dtype_.with_lanes(static_cast<int>(widths_[v])));
-      body->push_back(Bind(b.back(), load_b(v, k)));
-    }
-    for (int64_t i = 0; i < rows_; ++i) {
-      Var a("a", dtype_);
-      body->push_back(Bind(a, load_a(i, k)));
-      for (int64_t v = 0; v < vectors(); ++v) {
-        const size_t at = static_cast<size_t>(v);
-        PrimExpr sum = tirx::CallBuiltin(
-            b[at].dtype(), tirx::builtin::fma(),
-            {splat(PrimExpr(a), widths_[at]), b[at], BufferLoad(acc_, {Lanes(i, v)})});
-        body->push_back(BufferStore(acc_, sum, {Lanes(i, v)}));
-      }
-    }
-  };
-  constexpr int64_t kUnroll = 4;
-  const int64_t unroll = depth >= kUnroll ? kUnroll : 1;
+}
+
+Stmt RegisterTile::Sum(int64_t depth, const LoadA& load_a, const LoadB& load_b,
+                       const Extra& extra) {
+  Array<Stmt> seq{tirx::AllocBuffer(acc_)};
+  for (int64_t v = 0; v < vectors(); ++v) {
+    const size_t at = static_cast<size_t>(v);
+    Var start("start", step_.acc.with_lanes(static_cast<int>(widths_[at])));
+    seq.push_back(Bind(start, init_ ? init_(at) : Splat(make_zero(step_.acc), widths_[at])));
+    for (int64_t i = 0; i < rows_; ++i) seq.push_back(BufferStore(acc_, start, {Lanes(i, v)}));
+  }
+  const int64_t unroll = depth >= unroll_ ? unroll_ : 1;
   Var group = IndexVar("k");
   access_->Bind(group, std::max<int64_t>(1, depth / unroll));
   Array<Stmt> body;
   if (extra) body.push_back(extra(group, unroll));
-  for (int64_t u = 0; u < unroll; ++u) step(PrimExpr(group) * Index(unroll) + Index(u), &body);
+  for (int64_t u = 0; u < unroll; ++u) {
+    Step(PrimExpr(group) * Index(unroll) + Index(u), load_a, load_b, &body);
+  }
   if (depth >= unroll) seq.push_back(Loop(group, depth / unroll, SeqStmt::Flatten(body)));
-  for (int64_t k = depth / unroll * unroll; k < depth; ++k) step(Index(k), &seq);
+  for (int64_t k = depth / unroll * unroll; k < depth; ++k) {
+    Step(Index(k), load_a, load_b, &seq);
+  }
   return SeqStmt::Flatten(seq);
 }
 

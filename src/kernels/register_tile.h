@@ -6,8 +6,10 @@
 #define TVM_KERNELS_REGISTER_TILE_H_
 
 #include <functional>
+#include <utility>
 #include <vector>
 
+#include "kernels/dot_step.h"
 #include "kernels/group.h"
 
 namespace tvm {
@@ -15,18 +17,32 @@ namespace kernels {
 
 class RegisterTile {
  public:
-  /// Row i of A in step k; a scalar.
+  /// Row i of A in step k: a scalar, or the elements of one word.
   using LoadA = std::function<PrimExpr(int64_t i, const PrimExpr& k)>;
-  /// Vector v of B in step k, of the width of that vector.
+  /// Vector v of B in step k: one scalar or word for each lane of that vector.
   using LoadB = std::function<PrimExpr(size_t v, const PrimExpr& k)>;
+  /// What all rows of vector v start from.
+  using Init = std::function<PrimExpr(size_t v)>;
+  /// What must run before B is read in step k.
+  using Prepare = std::function<tirx::Stmt(const PrimExpr& k)>;
   /// What to do besides before `steps` steps of k, e.g. prefetch; `group` counts such runs.
   using Extra = std::function<tirx::Stmt(const PrimExpr& group, int64_t steps)>;
 
   /// `widths` are the lanes that are used of each vector of a row; a slot has `lanes`.
-  RegisterTile(FlatAccess* access, DataType dtype, int64_t lanes, int64_t rows,
+  RegisterTile(FlatAccess* access, DotStep step, int64_t lanes, int64_t rows,
                std::vector<int64_t> widths);
+  /// Sums, A and B all of one type.
+  RegisterTile(FlatAccess* access, DataType dtype, int64_t lanes, int64_t rows,
+               std::vector<int64_t> widths)
+      : RegisterTile(access, DotStep{dtype, dtype, dtype}, lanes, rows, std::move(widths)) {}
 
-  /// acc = 0; for k < depth: acc[i, v] += A(i, k) * B(v, k)
+  /// Steps of k in one turn of the loop; the hints of `Extra` come once a turn.
+  void set_unroll(int64_t unroll) { unroll_ = unroll; }
+
+  void set_init(Init init) { init_ = std::move(init); }
+  void set_prepare(Prepare prepare) { prepare_ = std::move(prepare); }
+
+  /// acc = 0 or init; for k < depth: acc[i, v] += A(i, k) * B(v, k)
   tirx::Stmt Sum(int64_t depth, const LoadA& load_a, const LoadB& load_b,
                  const Extra& extra = nullptr);
 
@@ -39,10 +55,16 @@ class RegisterTile {
   PrimExpr Lanes(int64_t i, int64_t v) const;
 
  private:
+  /// All vectors of A and B in step k, and the products.
+  void Step(const PrimExpr& k, const LoadA& load_a, const LoadB& load_b,
+            ffi::Array<tirx::Stmt>* body);
+
   FlatAccess* access_;
-  DataType dtype_;
-  int64_t lanes_, rows_;
+  DotStep step_;
+  int64_t lanes_, rows_, unroll_ = 4;
   std::vector<int64_t> widths_;
+  Init init_;
+  Prepare prepare_;
   tirx::Buffer acc_;
 };
 

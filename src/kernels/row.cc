@@ -13,6 +13,7 @@
 /// column: one reduction over outer dimensions; vectors run along the innermost kept dimension.
 #include <tvm/ir/expr_functor.h>
 #include <tvm/kernels/rule.h>
+#include <tvm/target/cpu_features.h>
 #include <tvm/tirx/builtin.h>
 #include <tvm/tirx/op.h>
 #include <tvm/tirx/stmt_functor.h>
@@ -38,6 +39,8 @@ using tirx::SeqStmt;
 using tirx::Stmt;
 
 constexpr int64_t kGrain = 16384;
+/// Independent partial results of a reduction, in vectors: they hide the latency of one.
+constexpr int64_t kUnroll = 4;
 
 PrimExpr Combine(ReduceKind kind, const PrimExpr& a, const PrimExpr& b) {
   switch (kind) {
@@ -167,8 +170,8 @@ class RowPlanner {
 
 class RowEmitter {
  public:
-  RowEmitter(const Group& group, RowPlan plan, const Target& target)
-      : group_(group), plan_(std::move(plan)), target_(target) {}
+  RowEmitter(const Group& group, RowPlan plan, const Target& target, const KernelKnobs& knobs)
+      : group_(group), plan_(std::move(plan)), target_(target), knobs_(knobs) {}
 
   Stmt Emit() {
     int64_t rows = 1, work = 0;
@@ -192,7 +195,8 @@ class RowEmitter {
       keep_.push_back(stage.output);
     }
     Stmt body = SeqStmt::Flatten(seq);
-    return access_.Wrap(work >= kGrain ? ParallelLoop(task, rows, body) : Loop(task, rows, body));
+    const bool parallel = Knob(knobs_, "parallel", work >= kGrain) != 0;
+    return access_.Wrap(parallel ? ParallelLoop(task, rows, body) : Loop(task, rows, body));
   }
 
  private:
@@ -329,8 +333,8 @@ class RowEmitter {
       return Substitute(value, Map<Var, PrimExpr>{{fused.var, k}});
     };
     const int64_t lanes = Lanes(value, fused, dtype);
-    constexpr int64_t kUnroll = 4;
-    const int64_t step = lanes * (fused.extent >= kUnroll * lanes ? kUnroll : 1);
+    const int64_t unroll = Knob(knobs_, "unroll", kUnroll);
+    const int64_t step = lanes * (fused.extent >= unroll * lanes ? unroll : 1);
     const int64_t whole = lanes == 1 ? 0 : fused.extent / step;
     if (whole > 0) {
       Buffer acc = FlatAccess::Scratch("acc", step, dtype, "local");
@@ -398,24 +402,41 @@ class RowEmitter {
   const Group& group_;
   RowPlan plan_;
   const Target& target_;
+  const KernelKnobs& knobs_;
   FlatAccess access_;
   std::vector<PrimExpr> digits_;
   std::vector<Buffer> keep_;
   std::unordered_map<const ffi::Object*, Buffer> local_;
 };
 
-std::optional<tirx::PrimFunc> EmitRow(const tirx::PrimFunc& func, const Target& target,
-                                      std::string* why) {
+std::optional<tirx::PrimFunc> EmitRowWith(const tirx::PrimFunc& func, const Target& target,
+                                          const KernelKnobs& knobs, std::string* why) {
   auto group = ParseGroup(func, why);
   if (!group) return std::nullopt;
   auto plan = RowPlanner(*group, why).Plan();
   if (!plan) return std::nullopt;
-  return ScheduledFunc(func, RowEmitter(*group, *std::move(plan), target).Emit());
+  return ScheduledFunc(func, RowEmitter(*group, *std::move(plan), target, knobs).Emit());
+}
+
+std::optional<tirx::PrimFunc> EmitRow(const tirx::PrimFunc& func, const Target& target,
+                                      std::string* why) {
+  return EmitRowWith(func, target, {}, why);
+}
+
+std::vector<KernelCandidate> ParallelOrNot(const tirx::PrimFunc&, const Target& target) {
+  if (CpuFeaturesOf(target).num_cores <= 1) return {};
+  return {{{{"parallel", 0}}, 1}, {{{"parallel", 1}}, 1}};
+}
+
+std::vector<KernelCandidate> RowCandidates(const tirx::PrimFunc& func, const Target& target) {
+  std::vector<KernelCandidate> list = ParallelOrNot(func, target);
+  for (int64_t unroll : {2, 8}) list.push_back({{{"unroll", unroll}}, 2});
+  return list;
 }
 
 /// column: C[rows.., c] (+)= f(X[rows.., k.., c]) with c contiguous.
-std::optional<tirx::PrimFunc> EmitColumn(const tirx::PrimFunc& func, const Target& target,
-                                         std::string* why) {
+std::optional<tirx::PrimFunc> EmitColumnWith(const tirx::PrimFunc& func, const Target& target,
+                                             const KernelKnobs& knobs, std::string* why) {
   auto group = ParseGroup(func, why);
   if (!group) return std::nullopt;
   auto decline = [&](const char* reason) {
@@ -503,13 +524,20 @@ std::optional<tirx::PrimFunc> EmitColumn(const tirx::PrimFunc& func, const Targe
   }
   inner = tirx::Substitute(inner, digits);
   const int64_t work = Product(stage.spatial) * Product(stage.reduce);
-  return ScheduledFunc(func, access.Wrap(work >= kGrain ? ParallelLoop(task, tasks, inner)
-                                                        : Loop(task, tasks, inner)));
+  const bool parallel = Knob(knobs, "parallel", work >= kGrain) != 0;
+  return ScheduledFunc(
+      func, access.Wrap(parallel ? ParallelLoop(task, tasks, inner) : Loop(task, tasks, inner)));
+}
+
+std::optional<tirx::PrimFunc> EmitColumn(const tirx::PrimFunc& func, const Target& target,
+                                         std::string* why) {
+  return EmitColumnWith(func, target, {}, why);
 }
 
 /// Columns come first: they decline when the kept dimension is not contiguous.
-const bool kColumn = RegisterRule({"column", 60, nullptr, EmitColumn});
-const bool kRow = RegisterRule({"row", 55, nullptr, EmitRow});
+const bool kColumn =
+    RegisterRule({"column", 60, nullptr, EmitColumn, ParallelOrNot, EmitColumnWith});
+const bool kRow = RegisterRule({"row", 55, nullptr, EmitRow, RowCandidates, EmitRowWith});
 
 }  // namespace
 }  // namespace kernels

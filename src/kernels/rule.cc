@@ -94,6 +94,23 @@ tirx::PrimFunc Emit(const tirx::PrimFunc& group, const Target& target) {
   TVM_FFI_UNREACHABLE();
 }
 
+namespace {
+
+KnobChooser& Chooser() {
+  static KnobChooser chooser = nullptr;
+  return chooser;
+}
+
+}  // namespace
+
+void SetKnobChooser(KnobChooser chooser) { Chooser() = chooser; }
+
+std::vector<KernelChoice> ChooseKnobs(const std::vector<KernelGroup>& groups,
+                                      const Target& target) {
+  if (Chooser() == nullptr || PlainOnly()) return std::vector<KernelChoice>(groups.size());
+  return Chooser()(groups, target);
+}
+
 TVM_FFI_STATIC_INIT_BLOCK() {
   // The blocks as they are: lowering turns them into the loops they stand in.
   RegisterRule(

@@ -7,14 +7,20 @@
 /// Vectors run along the channels, some neighbouring columns are kept in registers together so that
 /// they share what they load. Rows of the window that lie outside of the picture are left out by
 /// the bounds of the loop over kh; for columns the picture is cut into left border, interior and
-/// right border, and only the borders have bounds that depend on the position.
+/// right border, and only the borders have bounds that depend on the position. A border that is not
+/// neutral (the zero point of a quantised picture) is summed by loops over what lies outside.
+///
+/// Products of 8 bits are summed in float32, which is exact for windows of up to 512 taps, and
+/// multiplies and adds in one step where int32 takes three.
 #include <tvm/ir/expr_functor.h>
 #include <tvm/kernels/rule.h>
+#include <tvm/target/cpu_features.h>
 #include <tvm/tirx/builtin.h>
 #include <tvm/tirx/op.h>
 #include <tvm/tirx/stmt_functor.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "kernels/contraction_plan.h"
@@ -55,12 +61,18 @@ PrimExpr CeilDivExpr(const PrimExpr& a, int64_t b) {
   return b == 1 ? a : floordiv(a + Index(b - 1), Index(b));
 }
 
+/// Columns whose sums are kept in registers together.
+int64_t OwnColumns(int64_t kernel) { return std::clamp<int64_t>(12 / kernel, 2, 6); }
+
 class WindowEmitter {
  public:
-  WindowEmitter(const Group& group, Epilogue epilogue, const Target& target)
+  WindowEmitter(const Group& group, Epilogue epilogue, const Target& target,
+                const KernelKnobs& knobs)
       : anchor_(group.stages[group.anchor]),
         epilogue_(std::move(epilogue)),
+        knobs_(knobs),
         dtype_(anchor_.output.dtype()),
+        sum_dtype_(dtype_),
         lanes_(VectorLanes(dtype_, target)) {
     auto span = [&](const char* axis, int64_t out, int64_t kernel) {
       auto get = [&](const char* what, int64_t otherwise) {
@@ -70,7 +82,13 @@ class WindowEmitter {
     };
     h_ = span("h", anchor_.spatial[1].extent, anchor_.reduce[0].extent);
     w_ = span("w", anchor_.spatial[2].extent, anchor_.reduce[1].extent);
-    value_ = DropBorderTests(InlineProducers(group, anchor_.value, group.anchor));
+    PrimExpr value = InlineProducers(group, anchor_.value, group.anchor);
+    if (auto floats = ProductInFloat(value, h_.kernel * w_.kernel)) {
+      value = *floats;
+      sum_dtype_ = DataType::Float(32);
+    }
+    value_ = TakeArm(value, 1);
+    if (anchor_.kind == ReduceKind::kSum) border_ = BorderValue(value);
   }
 
   Stmt Emit() {
@@ -84,7 +102,7 @@ class WindowEmitter {
     PrimExpr top = PrimExpr(oh) * Index(h_.stride) - Index(h_.pad);
     Range kh = Bounds(h_, top);
     Array<Stmt> seq{Bind(oh, access_.Simplify(floormod(task, Index(h_.out))))};
-    const int64_t tile = std::clamp<int64_t>(12 / w_.kernel, 2, 6);
+    const int64_t tile = Knob(knobs_, "columns", OwnColumns(w_.kernel));
     const int64_t first = w_.first(), last = w_.last();
     Columns(0, first, 1, kh, true, &seq);
     const int64_t whole = (last - first) / tile * tile;
@@ -93,28 +111,65 @@ class WindowEmitter {
     Columns(last, w_.out, 1, kh, true, &seq);
     Stmt body = SeqStmt::Flatten(seq);
     const int64_t work = tasks * w_.out * anchor_.spatial[3].extent * h_.kernel * w_.kernel;
-    return access_.Wrap(work >= 100000 ? ParallelLoop(task, tasks, body) : Loop(task, tasks, body));
+    const bool parallel = Knob(knobs_, "parallel", work >= 100000) != 0;
+    return access_.Wrap(parallel ? ParallelLoop(task, tasks, body) : Loop(task, tasks, body));
   }
 
  private:
-  /// if_then_else(inside the picture, x, pad) => x: the loops do not leave the picture.
-  PrimExpr DropBorderTests(const PrimExpr& value) {
-    class Dropper : public ExprMutator {
+  /// Whether a node is if_then_else(inside the picture, x, border).
+  bool IsBorderTest(const CallNode* op) const {
+    if (!op->op.same_as(tirx::builtin::if_then_else())) return false;
+    auto uses = [&](const Iter& iter) { return UsesVar(op->args[0], iter.var); };
+    if (std::any_of(anchor_.reduce.begin(), anchor_.reduce.end(), uses)) return true;
+    // With a single row or column of taps the test is one of the position.
+    return (h_.kernel == 1 && h_.pad > 0 && uses(anchor_.spatial[1])) ||
+           (w_.kernel == 1 && w_.pad > 0 && uses(anchor_.spatial[2]));
+  }
+
+  /// Border tests decided: arm 1 for the loops that do not leave the picture, 2 for those outside.
+  PrimExpr TakeArm(const PrimExpr& value, int arm) {
+    class Taker : public ExprMutator {
      public:
-      explicit Dropper(const std::vector<Iter>& window) : window_(window) {}
+      Taker(const WindowEmitter* self, int arm) : self_(self), arm_(arm) {}
 
      private:
       Expr VisitExpr_(const CallNode* op) final {
-        if (op->op.same_as(tirx::builtin::if_then_else())) {
-          for (const Iter& iter : window_) {
-            if (UsesVar(op->args[0], iter.var)) return VisitExpr(op->args[1]);
-          }
-        }
-        return ExprMutator::VisitExpr_(op);
+        return self_->IsBorderTest(op) ? VisitExpr(op->args[arm_]) : ExprMutator::VisitExpr_(op);
       }
-      const std::vector<Iter>& window_;
+      const WindowEmitter* self_;
+      int arm_;
     };
-    return PrimExpr(Dropper(anchor_.reduce)(value));
+    return PrimExpr(Taker(this, arm)(value));
+  }
+
+  /// What a tap outside of the picture adds; null when that is nothing.
+  PrimExpr BorderValue(const PrimExpr& value) {
+    bool counts = false;
+    PostOrderVisitExpr(value, [&](const Expr& node) {
+      const auto* call = node.as<CallNode>();
+      if (call == nullptr || !IsBorderTest(call)) return;
+      const auto* real = call->args[2].as<FloatImmNode>();
+      const auto* whole = call->args[2].as<IntImmNode>();
+      counts = counts || !((real && real->value == 0) || (whole && whole->value == 0));
+    });
+    return counts ? TakeArm(value, 2) : PrimExpr();
+  }
+
+  /// int32(x) * int32(w) of 8 bits each as a product in float32.
+  static std::optional<PrimExpr> ProductInFloat(const PrimExpr& value, int64_t taps) {
+    constexpr int64_t kExactTaps = (1 << 24) / (255 * 128);
+    const auto* mul = value.as<tirx::MulNode>();
+    if (mul == nullptr || value.dtype() != DataType::Int(32) || taps > kExactTaps) {
+      return std::nullopt;
+    }
+    auto side = [](const PrimExpr& e) -> std::optional<PrimExpr> {
+      const auto* cast = e.as<tirx::CastNode>();
+      if (cast == nullptr || cast->value.dtype().bits() > 8) return std::nullopt;
+      return tvm::cast(DataType::Float(32), cast->value);
+    };
+    auto a = side(mul->a), b = side(mul->b);
+    if (!a || !b) return std::nullopt;
+    return *a * *b;
   }
 
   void Set(const Iter& iter, const PrimExpr& value) { values_.Set(iter.var, value); }
@@ -156,7 +211,7 @@ class WindowEmitter {
 
   Stmt Tile(const Var& ow, int64_t tile, const PrimExpr& channel, int64_t width, const Range& kh,
             const Range& kw, bool border) {
-    Buffer acc = FlatAccess::Scratch("acc", tile * lanes_, dtype_, "local");
+    Buffer acc = FlatAccess::Scratch("acc", tile * lanes_, sum_dtype_, "local");
     access_.UseAsIs(acc);
     Var lane = IndexVar("lane");
     access_.Bind(lane, width);
@@ -174,22 +229,24 @@ class WindowEmitter {
     };
     Array<Stmt> seq{tirx::AllocBuffer(acc)};
     for (int64_t t = 0; t < tile; ++t) {
-      seq.push_back(each_lane(BufferStore(acc, anchor_.init, {slot(t)})));
+      seq.push_back(each_lane(BufferStore(acc, tvm::cast(sum_dtype_, anchor_.init), {slot(t)})));
     }
-    seq.push_back(Taps(kh, kw, border, [&]() {
+    auto add = [&](const PrimExpr& what) {
       Array<Stmt> step;
       for (int64_t t = 0; t < tile; ++t) {
         PrimExpr sum = BufferLoad(acc, {slot(t)});
-        PrimExpr value = access_.Loads(at(value_, t));
+        PrimExpr value = access_.Loads(at(what, t));
         PrimExpr next = anchor_.kind == ReduceKind::kSum   ? sum + value
                         : anchor_.kind == ReduceKind::kMax ? max(sum, value)
                                                            : min(sum, value);
         step.push_back(each_lane(BufferStore(acc, next, {slot(t)})));
       }
       return SeqStmt::Flatten(step);
-    }));
+    };
+    seq.push_back(Taps(kh, kw, border, [&]() { return add(value_); }));
+    if (border_.defined()) OutsideTaps(kh, kw, border, [&]() { return add(border_); }, &seq);
     for (int64_t t = 0; t < tile; ++t) {
-      PrimExpr sum = BufferLoad(acc, {slot(t)});
+      PrimExpr sum = tvm::cast(dtype_, BufferLoad(acc, {slot(t)}));
       PrimExpr value = sum;
       if (epilogue_.value.defined()) {
         // The accumulator is flat already: stand in a variable while the rest is made flat.
@@ -204,6 +261,35 @@ class WindowEmitter {
           each_lane(BufferStore(access_.Alias(output), value, {access_.Offset(output, indices)})));
     }
     return SeqStmt::Flatten(seq);
+  }
+
+  /// Loops over the taps outside of the picture around `body`: the rows above and below, then what
+  /// is left and right of it in the rows inside.
+  template <typename F>
+  void OutsideTaps(const Range& kh, const Range& kw, bool border, F body, Array<Stmt>* seq) {
+    const Range all(Index(0), Index(w_.kernel));
+    for (const Range& rows : Complement(kh, h_.kernel)) Rectangle(rows, all, body, seq);
+    if (!border) return;
+    for (const Range& cols : Complement(kw, w_.kernel)) Rectangle(kh, cols, body, seq);
+  }
+
+  /// What of [0, extent) is not in `inside`, which may be empty or lie elsewhere.
+  std::vector<Range> Complement(const Range& inside, int64_t extent) {
+    PrimExpr low = access_.Simplify(min(inside->min, Index(extent)));
+    PrimExpr high = access_.Simplify(max(inside->min + inside->extent, low));
+    return {Range(Index(0), low), Range(high, Index(extent))};
+  }
+
+  template <typename F>
+  void Rectangle(const Range& rows, const Range& cols, F body, Array<Stmt>* seq) {
+    if (is_zero(access_.Simplify(rows->extent)) || is_zero(access_.Simplify(cols->extent))) return;
+    Var i = IndexVar("kh"), j = IndexVar("kw");
+    access_.Bind(i, anchor_.reduce[0].extent);
+    access_.Bind(j, anchor_.reduce[1].extent);
+    Set(anchor_.reduce[0], i);
+    Set(anchor_.reduce[1], j);
+    Stmt inner = For(j, cols->min, cols->extent, ForKind::kSerial, body());
+    seq->push_back(For(i, rows->min, rows->extent, ForKind::kSerial, inner));
   }
 
   /// Loops over the window around `body`; inside of the picture the columns are unrolled.
@@ -232,10 +318,11 @@ class WindowEmitter {
 
   const Stage& anchor_;
   Epilogue epilogue_;
-  DataType dtype_;
+  const KernelKnobs& knobs_;
+  DataType dtype_, sum_dtype_;  // of the anchor, and in which its sums are kept
   int64_t lanes_;
   Span1D h_, w_;
-  PrimExpr value_;
+  PrimExpr value_, border_;  // of a tap inside and outside of the picture
   FlatAccess access_;
   Map<Var, PrimExpr> values_;
 };
@@ -248,8 +335,8 @@ std::optional<KernelPlan> QueryWindow(const KernelQuery& query, const Target&) {
   return plan;
 }
 
-std::optional<tirx::PrimFunc> EmitWindow(const tirx::PrimFunc& func, const Target& target,
-                                         std::string* why) {
+std::optional<tirx::PrimFunc> EmitWindowWith(const tirx::PrimFunc& func, const Target& target,
+                                             const KernelKnobs& knobs, std::string* why) {
   auto group = ParseGroup(func, why);
   if (!group) return std::nullopt;
   auto decline = [&](const char* reason) {
@@ -268,10 +355,33 @@ std::optional<tirx::PrimFunc> EmitWindow(const tirx::PrimFunc& func, const Targe
   }
   auto epilogue = ReadEpilogue(*group, why);
   if (!epilogue) return std::nullopt;
-  return ScheduledFunc(func, WindowEmitter(*group, *std::move(epilogue), target).Emit());
+  return ScheduledFunc(func, WindowEmitter(*group, *std::move(epilogue), target, knobs).Emit());
 }
 
-const bool kRegistered = RegisterRule({kRuleName, 90, QueryWindow, EmitWindow});
+std::optional<tirx::PrimFunc> EmitWindow(const tirx::PrimFunc& func, const Target& target,
+                                         std::string* why) {
+  return EmitWindowWith(func, target, {}, why);
+}
+
+std::vector<KernelCandidate> WindowCandidates(const tirx::PrimFunc& func, const Target& target) {
+  std::string why;
+  auto group = ParseGroup(func, &why);
+  if (!group) return {};
+  const int64_t own = OwnColumns(group->stages[group->anchor].reduce[1].extent);
+  std::vector<KernelCandidate> list;
+  for (int64_t columns = 1; columns <= 8; ++columns) {
+    // Near the rule's own choice first.
+    const double cost = static_cast<double>(std::abs(columns - own));
+    if (columns != own) list.push_back({{{"columns", columns}}, cost});
+  }
+  if (CpuFeaturesOf(target).num_cores > 1) {
+    for (int64_t parallel : {0, 1}) list.push_back({{{"parallel", parallel}}, 1.5});
+  }
+  return list;
+}
+
+const bool kRegistered =
+    RegisterRule({kRuleName, 90, QueryWindow, EmitWindow, WindowCandidates, EmitWindowWith});
 
 }  // namespace
 }  // namespace kernels

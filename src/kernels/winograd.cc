@@ -106,8 +106,10 @@ double StreamSpeed(double bytes, const CpuFeatures& cpu) {
   return bytes <= static_cast<double>(third) / 2 ? 10 : 5;
 }
 
-WinogradCut PlanWinograd(int64_t tiles, int64_t ic, int64_t oc, int64_t panel,
-                         const Target& target) {
+/// Every cut worth a thought, with its cost.
+template <typename F>
+void ForEachCut(int64_t tiles, int64_t ic, int64_t oc, int64_t panel, const Target& target,
+                F visit) {
   const CpuFeatures cpu = CpuFeaturesOf(target);
   const DataType dtype = DataType::Float(32);
   const int64_t lanes = VectorLanes(dtype, target), cores = std::max(1, cpu.num_cores);
@@ -126,7 +128,6 @@ WinogradCut PlanWinograd(int64_t tiles, int64_t ic, int64_t oc, int64_t panel,
     const double outputs = static_cast<double>(per_task * (panel / lanes) * 220) * mine;
     return std::max(product, stream) + 0.3 * std::min(product, stream) + inputs + outputs;
   };
-  WinogradCut best{0, 0, 0, 0, 0};
   for (int64_t t = std::min<int64_t>(most, 4); t <= most; ++t) {
     const int64_t rows = CeilDiv(t, CeilDiv(t, most_rows)), per_task = CeilDiv(t, rows) * rows;
     const int64_t tile_tasks = CeilDiv(tiles, per_task);
@@ -135,9 +136,17 @@ WinogradCut PlanWinograd(int64_t tiles, int64_t ic, int64_t oc, int64_t panel,
                    all = static_cast<double>(cores);
       const double rounds = std::ceil(tasks / all);
       const double cost = (rounds * all + 0.5 * tasks) / 1.5 * cycles(rows, per_task, parts);
-      if (best.rows == 0 || cost < best.cost) best = {per_task, rows, tile_tasks, parts, cost};
+      visit(WinogradCut{per_task, rows, tile_tasks, parts, cost});
     }
   }
+}
+
+WinogradCut PlanWinograd(int64_t tiles, int64_t ic, int64_t oc, int64_t panel,
+                         const Target& target) {
+  WinogradCut best{0, 0, 0, 0, 0};
+  ForEachCut(tiles, ic, oc, panel, target, [&](const WinogradCut& cut) {
+    if (best.rows == 0 || cut.cost < best.cost) best = cut;
+  });
   return best;
 }
 
@@ -196,7 +205,7 @@ std::optional<WinogradAnchor> Match(const Group& group, std::string* why) {
 class WinogradEmitter {
  public:
   WinogradEmitter(const Group& group, WinogradAnchor anchor, Epilogue epilogue,
-                  const Target& target)
+                  const Target& target, const KernelKnobs& knobs)
       : stage_(group.stages[group.anchor]),
         a_(std::move(anchor)),
         epilogue_(std::move(epilogue)),
@@ -212,10 +221,28 @@ class WinogradEmitter {
     tiles_w_ = CeilDiv(out_w_, kTile);
     tiles_ = batch_ * tiles_h_ * tiles_w_;
     plan_ = PlanWinograd(tiles_, ic_, oc_, a_.panel, target);
+    plan_.per_task = Knob(knobs, "tiles", plan_.per_task);
+    plan_.rows = Knob(knobs, "rows", plan_.rows);
+    plan_.panel_tasks = Knob(knobs, "panel_tasks", plan_.panel_tasks);
+    plan_.tile_tasks = CeilDiv(tiles_, plan_.per_task);
     pitch_ = CeilDiv(ic_, lanes_) * lanes_;
     // Rows must not all fall on the same cache sets.
     if (pitch_ * kFloat.bytes() % 1024 == 0) pitch_ += lanes_;
     parallel_ = CpuFeaturesOf(target).num_cores > 1 && tiles_ * ic_ * oc_ >= 10000;
+  }
+
+  /// Cuts besides the own one that may well be as good.
+  std::vector<KernelCandidate> Candidates(const Target& target) const {
+    std::vector<KernelCandidate> list;
+    ForEachCut(tiles_, ic_, oc_, a_.panel, target, [&](const WinogradCut& cut) {
+      const bool own = cut.per_task == plan_.per_task && cut.rows == plan_.rows &&
+                       cut.panel_tasks == plan_.panel_tasks;
+      if (own || cut.cost > 1.5 * plan_.cost) return;
+      list.push_back(
+          {{{"tiles", cut.per_task}, {"rows", cut.rows}, {"panel_tasks", cut.panel_tasks}},
+           cut.cost});
+    });
+    return list;
   }
 
   Stmt Emit() {
@@ -540,19 +567,36 @@ std::optional<KernelPlan> QueryWinograd(const KernelQuery& query, const Target& 
   return plan;
 }
 
-std::optional<tirx::PrimFunc> EmitWinograd(const tirx::PrimFunc& func, const Target& target,
-                                           std::string* why) {
+std::optional<tirx::PrimFunc> EmitWinogradWith(const tirx::PrimFunc& func, const Target& target,
+                                               const KernelKnobs& knobs, std::string* why) {
   auto group = ParseGroup(func, why);
   if (!group) return std::nullopt;
   auto anchor = Match(*group, why);
   if (!anchor) return std::nullopt;
   auto epilogue = ReadEpilogue(*group, why);
   if (!epilogue) return std::nullopt;
-  WinogradEmitter emitter(*group, *std::move(anchor), *std::move(epilogue), target);
+  WinogradEmitter emitter(*group, *std::move(anchor), *std::move(epilogue), target, knobs);
   return ScheduledFunc(func, emitter.Emit());
 }
 
-const bool kRegistered = RegisterRule({kRuleName, 110, QueryWinograd, EmitWinograd});
+std::optional<tirx::PrimFunc> EmitWinograd(const tirx::PrimFunc& func, const Target& target,
+                                           std::string* why) {
+  return EmitWinogradWith(func, target, {}, why);
+}
+
+std::vector<KernelCandidate> WinogradCandidates(const tirx::PrimFunc& func, const Target& target) {
+  std::string why;
+  auto group = ParseGroup(func, &why);
+  auto anchor = group ? Match(*group, &why) : std::nullopt;
+  auto epilogue = group ? ReadEpilogue(*group, &why) : std::nullopt;
+  if (!anchor || !epilogue) return {};
+  const KernelKnobs none;
+  return WinogradEmitter(*group, *std::move(anchor), *std::move(epilogue), target, none)
+      .Candidates(target);
+}
+
+const bool kRegistered = RegisterRule(
+    {kRuleName, 110, QueryWinograd, EmitWinograd, WinogradCandidates, EmitWinogradWith});
 TVM_REGISTER_PASS_CONFIG_OPTION(kOption, bool);
 
 }  // namespace

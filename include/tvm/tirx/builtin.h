@@ -89,6 +89,7 @@ namespace builtin {
   X(vectorlow)                       \
   X(vectorcombine)                   \
   X(dp4a)                            \
+  X(dot_lanes)                       \
   X(atomic_add)                      \
   X(nd_mem_alloc_with_scope)         \
   X(texture2d_store)                 \

@@ -4,6 +4,7 @@
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/reflection/registry.h>
+#include <tvm/ir/error_context.h>
 #include <tvm/ir/module.h>
 #include <tvm/target/target.h>
 
@@ -97,6 +98,16 @@ class CSourceModuleObj final : public ffi::ModuleObj {
 
 constexpr char kPackedPrefix[] = "__tvm_ffi_";
 
+/// Errors of `generate` name the function and show the place in it.
+template <typename F>
+void Named(const GlobalVar& var, const BaseFunc& func, F&& generate) {
+  try {
+    generate();
+  } catch (const ffi::Error& error) {
+    throw EnrichFunctionErrorWithContext(error, var, func, "code generation: c");
+  }
+}
+
 ffi::Module BuildC(IRModule mod, Target target) {
   CodeGenC generator;
   ffi::Array<ffi::String> names;
@@ -114,9 +125,11 @@ ffi::Module BuildC(IRModule mod, Target target) {
       if (symbol.rfind(kPackedPrefix, 0) != 0) symbol = kPackedPrefix + symbol;
       names.push_back(symbol.substr(sizeof(kPackedPrefix) - 1));
     }
-    generator.Declare(var, *func, symbol, global.has_value());
+    Named(var, base, [&] { generator.Declare(var, *func, symbol, global.has_value()); });
   }
-  for (const auto& [var, base] : functions) generator.Define(var);
+  for (const auto& [var, base] : functions) {
+    Named(var, base, [&] { generator.Define(var); });
+  }
   return ffi::Module(
       ffi::make_object<CSourceModuleObj>(generator.Finish(target->str()), "c", std::move(names)));
 }

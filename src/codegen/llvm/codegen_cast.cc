@@ -4,6 +4,9 @@
 #include <llvm/IR/Intrinsics.h>
 #include <tvm/ffi/error.h>
 
+#include <cmath>
+#include <cstdint>
+
 #include "codegen/llvm/codegen_llvm.h"
 
 namespace tvm {
@@ -36,6 +39,35 @@ llvm::Value* CodeGenLLVM::BFloatToFloat(llvm::Value* value, DataType from) {
                                  float32);
 }
 
+namespace {
+
+/// Saturating conversion of a float32 vector to integers of up to 32 bits, NaN to 0. It is written
+/// out because vector units convert to int32 only, for which LLVM takes the intrinsics apart.
+llvm::Value* FloatsToInts(llvm::IRBuilderBase* builder, llvm::Value* value, bool is_signed,
+                          int bits, llvm::Type* type) {
+  llvm::Type* floats = value->getType();
+  const int magnitude = is_signed ? bits - 1 : bits;
+  const double bound = std::ldexp(1.0, magnitude);  // 2^31 is no int32, and float32 skips below it
+  auto constant = [&](double x) { return llvm::ConstantFP::get(floats, x); };
+  llvm::Value* low = constant(is_signed ? -bound : 0);
+  llvm::Value* high = constant(bits == 32 ? bound : bound - 1);
+  llvm::Value* ordered = builder->CreateFCmpORD(value, value);
+  value = builder->CreateSelect(ordered, value, constant(0));
+  value = builder->CreateSelect(builder->CreateFCmpOLT(value, low), low, value);
+  llvm::Type* ints = llvm::VectorType::get(builder->getInt32Ty(),
+                                           llvm::cast<llvm::VectorType>(floats)->getElementCount());
+  llvm::Value* above = builder->CreateFCmpOGE(value, high);
+  if (bits < 32) {
+    value = builder->CreateSelect(above, high, value);
+    return builder->CreateTrunc(builder->CreateFPToSI(value, ints), type);
+  }
+  value = builder->CreateSelect(above, constant(0), value);
+  llvm::Value* largest = llvm::ConstantInt::get(ints, INT32_MAX);
+  return builder->CreateSelect(above, largest, builder->CreateFPToSI(value, ints));
+}
+
+}  // namespace
+
 llvm::Value* CodeGenLLVM::EmitCast(DataType from, DataType to, llvm::Value* value) {
   if (from == to) return value;
   TVM_FFI_CHECK(from.get_lanes_or_vscale_factor() == to.get_lanes_or_vscale_factor() &&
@@ -58,6 +90,10 @@ llvm::Value* CodeGenLLVM::EmitCast(DataType from, DataType to, llvm::Value* valu
   }
   if (from.is_float() && to.is_float()) return builder_->CreateFPCast(value, type);
   if (from.is_float()) {
+    const bool short_int = to.bits() < 32 || (to.is_int() && to.bits() == 32);
+    if (from.is_fixed_length_vector() && from.bits() == 32 && short_int) {
+      return FloatsToInts(builder_.get(), value, to.is_int(), to.bits(), type);
+    }
     // Saturating, NaN gives 0; the plain conversion would be undefined out of range.
     const auto id = to.is_int() ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
     return builder_->CreateIntrinsic(id, {type, value->getType()}, {value});

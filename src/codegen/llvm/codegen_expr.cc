@@ -6,6 +6,8 @@
 #include <tvm/ffi/error.h>
 #include <tvm/ir/scalar_op.h>
 
+#include <numeric>
+
 #include "codegen/llvm/codegen_llvm.h"
 
 namespace tvm {
@@ -339,6 +341,7 @@ llvm::Value* CodeGenLLVM::Lane(llvm::Value* vector, int lane) {
 }
 
 llvm::Value* CodeGenLLVM::VisitExpr_(const tirx::ShuffleNode* op) {
+  if (llvm::Value* value = ShuffleVectors(op)) return value;
   std::vector<llvm::Value*> lanes;
   for (const PrimExpr& vector : op->vectors) {
     llvm::Value* value = Emit(vector);
@@ -359,6 +362,38 @@ llvm::Value* CodeGenLLVM::VisitExpr_(const tirx::ShuffleNode* op) {
     result = builder_->CreateInsertElement(result, pick(op->indices[i]), Int32(i));
   }
   return result;
+}
+
+/// The shuffle of fixed vectors of one length as one instruction on all of them joined, which LLVM
+/// understands at once; null for other operands.
+llvm::Value* CodeGenLLVM::ShuffleVectors(const tirx::ShuffleNode* op) {
+  const int width = op->vectors[0].dtype().lanes();
+  std::vector<int> picks;
+  for (const PrimExpr& index : op->indices) {
+    const int64_t* lane = as_const_int(index);
+    if (lane == nullptr || *lane < 0 || *lane >= width * static_cast<int64_t>(op->vectors.size())) {
+      return nullptr;
+    }
+    picks.push_back(static_cast<int>(*lane));
+  }
+  if (width == 1 || picks.size() < 2) return nullptr;
+  std::vector<llvm::Value*> parts;
+  for (const PrimExpr& vector : op->vectors) {
+    if (vector.dtype() != op->vectors[0].dtype()) return nullptr;
+    parts.push_back(Emit(vector));
+  }
+  while (parts.size() > 1) {
+    std::vector<llvm::Value*> joined;
+    if (parts.size() % 2 != 0) parts.push_back(llvm::PoisonValue::get(parts[0]->getType()));
+    const auto* type = llvm::cast<llvm::FixedVectorType>(parts[0]->getType());
+    std::vector<int> all(2 * type->getNumElements());
+    std::iota(all.begin(), all.end(), 0);
+    for (size_t i = 0; i < parts.size(); i += 2) {
+      joined.push_back(builder_->CreateShuffleVector(parts[i], parts[i + 1], all));
+    }
+    parts = std::move(joined);
+  }
+  return builder_->CreateShuffleVector(parts[0], picks);
 }
 
 // --- index arithmetic --------------------------------------------------------------------------

@@ -495,6 +495,7 @@ CodeGenLLVM::CallHandler CodeGenLLVM::FindHandler(const OpNode* op) {
         {"tirx.popcount", &Self::PopCount},
         {"tirx.clz", &Self::PopCount},
         {"tirx.fma", &Self::FusedMultiplyAdd},
+        {"tirx.dot_lanes", &Self::DotLanes},
         {"tirx.fabs", &Self::Absolute},
         {"tirx.abs", &Self::Absolute},
         {"tirx.get_active_lane_mask", &Self::ActiveLaneMask},

@@ -4,7 +4,8 @@
 ///
 /// The implementation is split by what it emits: codegen_function.cc (functions, signatures),
 /// codegen_stmt.cc, codegen_parallel.cc, codegen_expr.cc, codegen_cast.cc, codegen_memory.cc,
-/// codegen_call.cc (packed ABI and externs), codegen_intrin.cc (arithmetic behind calls).
+/// codegen_call.cc (packed ABI and externs), codegen_intrin.cc (arithmetic behind calls),
+/// codegen_dot.cc (dot products of neighbouring lanes).
 ///
 /// Semantics: integers wrap at their width; x / 0 and x % 0 of integers are 0 (no signal); min and
 /// max propagate NaN; floats are never reassociated, only a*b+c may be fused. Index arithmetic
@@ -183,6 +184,7 @@ class CodeGenLLVM final : private ExprFunctor<llvm::Value*(const Expr&)>,
   llvm::Value* VisitExpr_(const CallNode* op) final;
   llvm::Value* VisitExprDefault_(const ffi::Object* op) final;
 
+  llvm::Value* ShuffleVectors(const tirx::ShuffleNode* op);
   /// The value as a float32 (of the same lanes) where LLVM has no arithmetic of its type.
   llvm::Value* ComputeValue(llvm::Value* value, DataType dtype, DataType* compute);
   llvm::Value* Arithmetic(const tirx::BinaryOpNode* op, llvm::Instruction::BinaryOps int_op,
@@ -269,6 +271,10 @@ class CodeGenLLVM final : private ExprFunctor<llvm::Value*(const Expr&)>,
   llvm::Value* FloatClass(const CallNode* op);
   llvm::Value* PopCount(const CallNode* op);
   llvm::Value* FusedMultiplyAdd(const CallNode* op);
+  llvm::Value* DotLanes(const CallNode* op);  // codegen_dot.cc
+  /// Name of the LLVM intrinsic that is this dot product on this target; null: there is none.
+  const char* DotIntrinsic(DataType a, DataType b, DataType c);
+  bool TargetHas(const char* feature);
   llvm::Value* Absolute(const CallNode* op);
   llvm::Value* Prefetch(const CallNode* op);
   llvm::Value* ActiveLaneMask(const CallNode* op);
@@ -297,6 +303,7 @@ class CodeGenLLVM final : private ExprFunctor<llvm::Value*(const Expr&)>,
   llvm::MDNode* abi_alias_ = nullptr;
   llvm::MDNode* shared_alias_ = nullptr;  // buffers of a function without the noalias promise
   int alias_count_ = 0;
+  std::unordered_map<std::string, bool> features_;  // asked for so far
   bool has_scalar_loops_ = false;
 
   std::unordered_map<const GlobalVarNode*, llvm::Function*> declared_;

@@ -3,6 +3,7 @@
 // Parallel loops: the body becomes a task function, its free variables a struct on the stack.
 #include <tvm/ffi/error.h>
 #include <tvm/ir/scalar_op.h>
+#include <tvm/tirx/builtin.h>
 
 #include <algorithm>
 #include <unordered_set>
@@ -40,9 +41,33 @@ class UsedVars final : private tirx::StmtExprVisitor {
   std::vector<const VarNode*> order_;
 };
 
+/// Whether a `break` leaves the loop that has this body; those of loops inside do not.
+class FindsBreak final : private tirx::StmtExprVisitor {
+ public:
+  static bool In(const tirx::Stmt& body) {
+    FindsBreak finder;
+    finder(body);
+    return finder.found_;
+  }
+
+ private:
+  void VisitStmt_(const tirx::ForNode*) final {}
+  void VisitStmt_(const tirx::WhileNode*) final {}
+  void VisitStmt_(const tirx::BreakNode*) final { found_ = true; }
+  void VisitExpr_(const CallNode* op) final {
+    found_ = found_ || op->op.same_as(tirx::builtin::break_loop());
+    StmtExprVisitor::VisitExpr_(op);
+  }
+
+  bool found_ = false;
+};
+
 }  // namespace
 
 void CodeGenLLVM::EmitParallelLoop(const tirx::ForNode* op) {
+  TVM_FFI_CHECK(!FindsBreak::In(op->body), ValueError)
+      << "break in parallel loop `" << op->loop_var->name
+      << "`: its iterations run at the same time; use a serial loop";
   TVM_FFI_CHECK(op->HasTrivialStep(), ValueError)
       << "parallel loop `" << op->loop_var->name << "` must have step 1";
   if (parallel_.task_id != nullptr) {

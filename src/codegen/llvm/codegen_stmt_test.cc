@@ -175,6 +175,10 @@ TEST(Parallel, NestingAndReturnAreRejected) {
   EXPECT_THROW(BuildFor({Packed("f", {C}, Loop(i, 4, inner, ForKind::kParallel))}), ffi::Error);
   EXPECT_THROW(BuildFor({Packed("f", {C}, Loop(i, 4, Return(PrimExpr(0)), ForKind::kParallel))}),
                ffi::Error);
+  EXPECT_THROW(BuildFor({Packed("f", {C}, Loop(i, 4, tirx::Break(Span()), ForKind::kParallel))}),
+               ffi::Error);
+  Stmt search = Loop(j, 4, tirx::Break(Span()));  // leaves the inner loop only
+  EXPECT_NO_THROW(BuildFor({Packed("f", {C}, Loop(i, 4, search, ForKind::kParallel))}));
 }
 
 TEST(Failure, AssertRaisesItsKindAlsoFromATask) {

@@ -8,6 +8,7 @@
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/extra/structural_equal.h>
 #include <tvm/ffi/extra/structural_hash.h>
+#include <tvm/ir/error_context.h>
 #include <tvm/support/hash.h>
 
 #include <algorithm>
@@ -212,8 +213,15 @@ std::unique_ptr<llvm::Module> GenerateBatch(const FunctionBatch& batch, const Co
                                             const LLVMTarget& target, llvm::LLVMContext* context,
                                             bool optimize) {
   CodeGenLLVM generator(target, context, "TVMMod", plan.symbols);
-  for (const FunctionUnit& unit : batch) generator.Declare(unit);
-  for (const FunctionUnit& unit : batch) generator.Define(unit);
+  for (auto step : {&CodeGenLLVM::Declare, &CodeGenLLVM::Define}) {
+    for (const FunctionUnit& unit : batch) {
+      try {
+        (generator.*step)(unit);
+      } catch (const ffi::Error& error) {
+        throw EnrichFunctionErrorWithContext(error, unit.var, unit.func, "code generation: llvm");
+      }
+    }
+  }
   const bool scalar_loops = generator.has_scalar_loops();
   std::unique_ptr<llvm::Module> module = generator.Finish();
 #ifndef NDEBUG

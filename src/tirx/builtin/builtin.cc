@@ -90,6 +90,10 @@ constexpr BuiltinRow kBuiltins[] = {
     {"vectorlow", kPure, 1, "Low half of a vector."},
     {"vectorcombine", kPure, 2, "Two halves joined."},
     {"dp4a", kPure, 3, "(a, b, acc): dot product of four bytes."},
+    {"dot_lanes", kPure, 3,
+     "(a, b, c): c[i] + sum over j < g of a[i * g + j] * b[i * g + j], g = lanes of a / lanes of "
+     "c; "
+     "products and sums in the type of c, in any order."},
     {"get_active_lane_mask", kPure, 2, "(base, limit): lanes i with base + i < limit."},
     // Threads.
     {"tvm_storage_sync", kOpaque, -1, "(scope): barrier."},

@@ -5,6 +5,8 @@
 ///
 ///   floordiv(i, 8)    ==>    i >> 3
 ///   exp(v)            ==>    a polynomial on the whole vector (float32)
+///   fma(a, b, c)      ==>    a * b + c   (vectors, where the processor has no such instruction)
+///   dot_lanes(a, b, c) ==>   c + a[0::2] * b[0::2] + a[1::2] * b[1::2]   (llvm has it itself)
 ///
 /// Registered rules come first: `<kind>.FLowerIntrinsic`, `<kind>.FLegalize`, `default.FLower...`.
 /// Float64 functions stay for the code generator, which calls the C library.
@@ -53,6 +55,20 @@ const std::unordered_map<const ffi::Object*, UnaryLowering>& UnaryTable() {
   return *table;
 }
 
+/// dot_lanes as strided lanes, widened, multiplied and added: for generators that do not know it.
+PrimExpr DotAsArithmetic(const CallNode* op) {
+  PrimExpr sum(op->args[2]);
+  const int lanes = sum.dtype().lanes(), group = op->args[0].dtype().lanes() / lanes;
+  auto part = [&](const Expr& vector, int j) {
+    ffi::Array<PrimExpr> picks;
+    for (int i = 0; i < lanes; ++i) picks.push_back(IntImm::Int32(i * group + j));
+    return cast(sum.dtype(), group * lanes == 1 ? PrimExpr(vector)
+                                                : PrimExpr(Shuffle({PrimExpr(vector)}, picks)));
+  };
+  for (int j = 0; j < group; ++j) sum = sum + part(op->args[0], j) * part(op->args[1], j);
+  return sum;
+}
+
 class IntrinLowerer final : public StmtExprMutator {
  public:
   explicit IntrinLowerer(const Target& target) {
@@ -92,6 +108,15 @@ class IntrinLowerer final : public StmtExprMutator {
         auto lowered = rule[op_ref](ffi::GetRef<Expr>(op)).cast<ffi::Optional<Expr>>();
         if (!lowered.has_value() || lowered.value().get() == op) continue;
         return VisitExpr(lowered.value());
+      }
+      if (!use_polynomials_ && op->op.same_as(builtin::dot_lanes())) {
+        return VisitExpr(DotAsArithmetic(op));
+      }
+      // One library call per lane costs more than the single rounding is worth.
+      const bool unfused = use_polynomials_ && !math_.has_fma && op->op.same_as(builtin::fma());
+      if (unfused && op->dtype().is_fixed_length_vector()) {
+        return Add(Mul(VisitPrimExpr(PrimExpr(op->args[0])), VisitPrimExpr(PrimExpr(op->args[1]))),
+                   VisitPrimExpr(PrimExpr(op->args[2])));
       }
       if (use_polynomials_) {
         Expr lowered = LowerMath(op);

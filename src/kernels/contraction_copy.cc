@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+/// Copies of operands that cannot be read in place: rows of A, panels of B, as they are multiplied.
+#include <tvm/ir/expr_functor.h>
+#include <tvm/tirx/builtin.h>
+#include <tvm/tirx/op.h>
+#include <tvm/tirx/stmt_functor.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/contraction_emitter.h"
+#include "kernels/register_tile.h"
+
+namespace tvm {
+namespace kernels {
+
+using ffi::Array;
+using ffi::Map;
+using tirx::Bind;
+using tirx::Buffer;
+using tirx::BufferLoad;
+using tirx::BufferLoadNode;
+using tirx::BufferStore;
+using tirx::For;
+using tirx::ForKind;
+using tirx::IfThenElse;
+using tirx::SeqStmt;
+using tirx::Stmt;
+
+Stmt ContractionEmitter::CopyRows(const PrimExpr& rows_here) {
+  Var row = IndexVar("row");
+  access_.Bind(row, t_.block_rows);
+  Map<Var, PrimExpr> saved = values_;
+  SetDigits(c_.rows, access_.Simplify(PrimExpr(row0_) + row));
+  Array<Stmt> digits;  // evaluated once a row, not once an element
+  for (const Iter& iter : c_.rows) {
+    PrimExpr value = values_[iter.var];
+    if (value.as<VarNode>() || value.as<IntImmNode>()) continue;
+    Var digit = IndexVar("digit");
+    access_.Bind(digit, iter.extent);
+    digits.push_back(Bind(digit, value));
+    values_.Set(iter.var, digit);
+  }
+  PrimExpr first = PrimExpr(row) * Index(a_pitch_);
+  digits.push_back(CopyRuns(a_buffer_, first, Index(1), c_.a, c_.depth));
+  for (int64_t k = c_.k; k < c_.words * step_.group; ++k) {
+    digits.push_back(BufferStore(a_buffer_, make_zero(step_.a), {first + Index(k)}));
+  }
+  values_ = saved;
+  return For(row, Index(0), rows_here, ForKind::kSerial, SeqStmt::Flatten(digits));
+}
+
+PrimExpr ContractionEmitter::AsA(const PrimExpr& value) const {
+  if (!step_.shifts_a) return cast(step_.a, value);
+  return cast(step_.a, value) + make_const(step_.a, 128);
+}
+
+int64_t ContractionEmitter::CopyLanes(const PrimExpr& source, DataType target) const {
+  if (lanes_ == 1) return 1;
+  int bits = std::max(source.dtype().bits(), target.bits());
+  for (const Buffer& buffer : ReadBuffers(source)) bits = std::max(bits, buffer.dtype().bits());
+  return std::max<int64_t>(1, lanes_ * dtype_.bits() / bits);
+}
+
+Stmt ContractionEmitter::CopyRuns(const Buffer& target, PrimExpr base, PrimExpr step,
+                                  const PrimExpr& source, const std::vector<Iter>& iters) {
+  std::vector<Iter> loops;
+  for (const Iter& iter : iters) {
+    if (iter.extent == 1) {
+      values_.Set(iter.var, Index(0));
+    } else {
+      loops.push_back({IndexVar("k"), iter.extent});
+      access_.Bind(loops.back().var, iter.extent);
+      values_.Set(iter.var, loops.back().var);
+    }
+  }
+  PrimExpr fused = Index(0);
+  for (const Iter& loop : loops) fused = fused * Index(loop.extent) + loop.var;
+  PrimExpr value = Substitute(source, values_);
+  const bool is_a = target.same_as(a_buffer_);
+  auto store = [&](const PrimExpr& what) {
+    PrimExpr converted = is_a ? AsA(what) : cast(step_.b, what);
+    return BufferStore(target, converted, {access_.Simplify(base + fused * step)});
+  };
+  const int64_t lanes = CopyLanes(source, target.dtype());
+  if (loops.empty()) return store(access_.Loads(value));
+  const Iter inner = loops.back();
+  auto run = [&](const PrimExpr& what) {
+    return VectorRun(inner, lanes, store(access_.Loads(what)));
+  };
+  Stmt body;
+  const auto* call = value.as<CallNode>();
+  if (call != nullptr && call->op.same_as(tirx::builtin::if_then_else()) &&
+      !UsesVar(call->args[0], inner.var)) {
+    body = IfThenElse(access_.Loads(PrimExpr(call->args[0])), run(PrimExpr(call->args[1])),
+                      run(PrimExpr(call->args[2])));
+  } else {
+    body = run(value);
+  }
+  for (size_t i = loops.size() - 1; i-- > 0;) body = Loop(loops[i].var, loops[i].extent, body);
+  return body;
+}
+
+Stmt ContractionEmitter::CopyPanel(int64_t cols) {
+  Map<Var, PrimExpr> saved = values_;
+  Array<Stmt> seq;
+  Var col = IndexVar("col");
+  access_.Bind(col, cols);
+  if (!c_.cols.empty()) {
+    values_.Set(c_.cols[0].var, access_.Simplify(PrimExpr(tile_) * Index(panel_) + col));
+  }
+  if (step_.group > 1) {
+    seq.push_back(CopyWords(col, cols));
+    if (step_.shifts_a) seq.push_back(SumColumns());
+    values_ = saved;
+    return SeqStmt::Flatten(seq);
+  }
+  if (ReadsAlongColumns()) {
+    seq.push_back(CopyAlongColumns(col, cols));
+  } else {
+    Stmt body = CopyRuns(b_buffer_, col, Index(panel_), c_.b, c_.depth);
+    seq.push_back(Loop(col, cols, body));
+  }
+  if (cols < panel_) {
+    Var k = IndexVar("k"), pad = IndexVar("pad");
+    PrimExpr at = PrimExpr(k) * Index(panel_) + Index(cols) + pad;
+    Stmt zero = BufferStore(b_buffer_, make_zero(step_.b), {at});
+    seq.push_back(Loop(k, c_.k, VectorLoop(pad, panel_ - cols, zero)));
+  }
+  values_ = saved;
+  return SeqStmt::Flatten(seq);
+}
+
+bool ContractionEmitter::ReadsAlongColumns() {
+  const auto* load = c_.b.as<BufferLoadNode>();
+  if (load == nullptr || c_.cols.empty()) return false;
+  auto col = access_.Coefficient(access_.Offset(load->buffer, load->indices), c_.cols[0].var);
+  return col && *col == 1;
+}
+
+Stmt ContractionEmitter::CopyAlongColumns(const Var& col, int64_t cols) {
+  std::vector<Iter> loops;
+  PrimExpr fused = Index(0);
+  for (const Iter& iter : c_.depth) {
+    loops.push_back({IndexVar("k"), iter.extent});
+    access_.Bind(loops.back().var, iter.extent);
+    values_.Set(iter.var, loops.back().var);
+    fused = fused * Index(iter.extent) + loops.back().var;
+  }
+  PrimExpr value = cast(step_.b, access_.Loads(Substitute(c_.b, values_)));
+  Stmt store = BufferStore(b_buffer_, value, {access_.Simplify(fused * Index(panel_) + col)});
+  Stmt body = VectorRun({col, cols}, lanes_, store);
+  for (size_t i = loops.size(); i-- > 0;) body = Loop(loops[i].var, loops[i].extent, body);
+  return body;
+}
+
+Stmt ContractionEmitter::CopyWords(const Var& col, int64_t cols) {
+  Array<Stmt> seq;
+  const int64_t group = step_.group;
+  if (cols < panel_ || c_.k % group != 0) {
+    Var at = IndexVar("at");
+    Stmt zero = BufferStore(b_buffer_, make_zero(step_.b), {at});
+    seq.push_back(VectorRun({at, c_.words * group * panel_}, lanes_ * group, zero));
+  }
+  std::vector<Iter> loops;
+  for (const Iter& iter : c_.depth) {
+    values_.Set(iter.var, Index(0));
+    if (iter.extent != 1) loops.push_back(iter);
+  }
+  if (loops.size() == 1 && ReadsAlongColumns()) {
+    seq.push_back(Interleave(loops[0].var, col, cols));
+  } else {
+    seq.push_back(Loop(col, cols, CopyColumn(col, loops)));
+  }
+  return SeqStmt::Flatten(seq);
+}
+
+Stmt ContractionEmitter::CopyColumn(const Var& col, const std::vector<Iter>& loops) {
+  const int64_t group = step_.group;
+  auto store = [&](const PrimExpr& word, const PrimExpr& element) {
+    PrimExpr at = (word * Index(panel_) + col) * Index(group) + element;
+    return BufferStore(b_buffer_, cast(step_.b, access_.Loads(Substitute(c_.b, values_))),
+                       {access_.Simplify(at)});
+  };
+  if (loops.size() == 1) {
+    Var word = IndexVar("word"), element = IndexVar("element");
+    access_.Bind(word, c_.words);
+    access_.Bind(element, group);
+    values_.Set(loops[0].var, PrimExpr(word) * Index(group) + element);
+    Array<Stmt> seq;
+    if (c_.k >= group) {
+      Stmt whole = VectorLoop(element, group, store(word, element));
+      seq.push_back(Loop(word, c_.k / group, whole));
+    }
+    for (int64_t k = c_.k / group * group; k < c_.k; ++k) {
+      values_.Set(loops[0].var, Index(k));
+      seq.push_back(store(Index(k / group), Index(k % group)));
+    }
+    return SeqStmt::Flatten(seq);
+  }
+  PrimExpr fused = Index(0);
+  std::vector<Iter> fresh;
+  for (const Iter& iter : loops) {
+    fresh.push_back({IndexVar("k"), iter.extent});
+    access_.Bind(fresh.back().var, iter.extent);
+    values_.Set(iter.var, fresh.back().var);
+    fused = fused * Index(iter.extent) + fresh.back().var;
+  }
+  Stmt body = store(floordiv(fused, Index(group)), floormod(fused, Index(group)));
+  for (size_t i = fresh.size(); i-- > 0;) body = Loop(fresh[i].var, fresh[i].extent, body);
+  return body;
+}
+
+Stmt ContractionEmitter::Interleave(const Var& k, const Var& col, int64_t cols) {
+  const int64_t group = step_.group;
+  auto part = [&](const PrimExpr& word, int64_t rows, const PrimExpr& first, int64_t width) {
+    Buffer temp = FlatAccess::Scratch("rows", group * width, step_.b, "local");
+    access_.UseAsIs(temp);
+    Array<Stmt> seq{tirx::AllocBuffer(temp)};
+    Array<PrimExpr> vectors, picks;
+    for (int64_t j = 0; j < group; ++j) {
+      Var lane = IndexVar("lane");
+      access_.Bind(lane, width);
+      Map<Var, PrimExpr> saved = values_;
+      values_.Set(k, word * Index(group) + Index(j));
+      PrimExpr value =
+          Substitute(Substitute(c_.b, values_), Map<Var, PrimExpr>{{col, first + lane}});
+      value = j < rows ? cast(step_.b, access_.Loads(value)) : make_zero(step_.b);
+      values_ = saved;
+      seq.push_back(VectorLoop(lane, width, BufferStore(temp, value, {Index(j * width) + lane})));
+      vectors.push_back(BufferLoad(temp, {Consecutive(Index(j * width), width)}));
+    }
+    for (int64_t i = 0; i < width; ++i) {
+      for (int64_t j = 0; j < group; ++j) {
+        picks.push_back(IntImm::Int32(static_cast<int>(j * width + i)));
+      }
+    }
+    PrimExpr at = (word * Index(panel_) + first) * Index(group);
+    seq.push_back(BufferStore(b_buffer_, tirx::Shuffle(vectors, picks),
+                              {Consecutive(access_.Simplify(at), width * group)}));
+    return SeqStmt::Flatten(seq);
+  };
+  auto row = [&](const PrimExpr& word, int64_t rows) {
+    Array<Stmt> seq;
+    for (int64_t at = 0; at < cols; at += lanes_) {
+      seq.push_back(part(word, rows, Index(at), std::min(lanes_, cols - at)));
+    }
+    return SeqStmt::Flatten(seq);
+  };
+  Var word = IndexVar("word");
+  access_.Bind(word, c_.words);
+  Array<Stmt> seq;
+  if (c_.k >= group) seq.push_back(Loop(word, c_.k / group, row(word, group)));
+  if (c_.k % group != 0) seq.push_back(row(Index(c_.words - 1), c_.k % group));
+  return SeqStmt::Flatten(seq);
+}
+
+Stmt ContractionEmitter::SumColumns() {
+  RegisterTile ones(&access_, step_, lanes_, 1, Widths(panel_, true));
+  auto load_a = [&](int64_t, const PrimExpr&) {
+    return tirx::Broadcast(make_const(step_.a, 128), IntImm::Int32(step_.group));
+  };
+  Array<Stmt> seq{
+      ones.Sum(c_.words, load_a, [&](size_t v, const PrimExpr& k) { return LoadB(v, k, lanes_); })};
+  for (int64_t v = 0; v < ones.vectors(); ++v) {
+    PrimExpr sum = BufferLoad(ones.acc(), {ones.Lanes(0, v)});
+    seq.push_back(BufferStore(b_sums_, make_zero(sum.dtype()) - sum,
+                              {Consecutive(Index(v * lanes_), lanes_)}));
+  }
+  return SeqStmt::Flatten(seq);
+}
+
+}  // namespace kernels
+}  // namespace tvm

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+/// The loops of one contraction. What they are is told in contraction.cc; contraction_loops.cc cuts
+/// them into tasks, contraction_copy.cc copies operands, contraction_tile.cc does the sums.
+#ifndef TVM_KERNELS_CONTRACTION_EMITTER_H_
+#define TVM_KERNELS_CONTRACTION_EMITTER_H_
+
+#include <tvm/kernels/rule.h>
+
+#include <vector>
+
+#include "kernels/contraction_form.h"
+#include "kernels/contraction_plan.h"
+#include "kernels/epilogue.h"
+#include "kernels/group.h"
+
+namespace tvm {
+namespace kernels {
+
+class ContractionEmitter {
+ public:
+  ContractionEmitter(const Group& group, Contraction c, Epilogue epilogue, const Target& target,
+                     const KernelKnobs& knobs);
+  tirx::Stmt Emit();
+  /// What may be measured besides the own choice: other cuts, and each switch the other way.
+  std::vector<KernelCandidate> Candidates();
+
+ private:
+  ContractionShape Shape(int64_t rows) const;
+  ContractionTiles Tiles() const;
+  /// Fixes the digits of a row-major fused index.
+  void SetDigits(const std::vector<Iter>& iters, const PrimExpr& fused);
+  /// Whether each panel of B is copied before it is used.
+  bool CopiesB() const { return c_.panel == 0 && !b_direct_; }
+  void FindOperandAccess();
+  /// Whether B is computed from packed panels while it is multiplied.
+  bool ComputesB() const { return c_.panel > 0 && c_.b.as<tirx::BufferLoadNode>() != c_.packed; }
+  PrimExpr Place(const PrimExpr& expr) { return access_.Simplify(Substitute(expr, values_)); }
+  tirx::Stmt TaskBody();
+  static int64_t RoundUp(int64_t value, int64_t multiple);
+  /// Copies the rows of a block: runs along the innermost reduction, zero where the operand is.
+  tirx::Stmt CopyRows(const PrimExpr& rows_here);
+  /// An element of A as it is multiplied.
+  PrimExpr AsA(const PrimExpr& value) const;
+  /// Elements that one step of a copying loop moves.
+  int64_t CopyLanes(const PrimExpr& source, DataType target) const;
+  /// target[base + step * k] = source for all k of the fused `iters`.
+  tirx::Stmt CopyRuns(const tirx::Buffer& target, PrimExpr base, PrimExpr step,
+                      const PrimExpr& source, const std::vector<Iter>& iters);
+  tirx::Stmt PanelLoop(const PrimExpr& rows_here, int64_t last_rows);
+  /// Everything of one panel whose first `cols` columns exist.
+  tirx::Stmt PanelBody(const PrimExpr& rows_here, int64_t last_rows, int64_t cols);
+  /// b_panel[k, col] = B[k, n]; columns past the last one are zero.
+  tirx::Stmt CopyPanel(int64_t cols);
+  bool ReadsAlongColumns();
+  tirx::Stmt CopyAlongColumns(const Var& col, int64_t cols);
+  /// b_panel[k / g, col, k % g] = B[k, n]; zero past the last row and column.
+  tirx::Stmt CopyWords(const Var& col, int64_t cols);
+  /// One column of CopyWords, a word at a time where k is a single loop.
+  tirx::Stmt CopyColumn(const Var& col, const std::vector<Iter>& loops);
+  /// CopyWords where columns lie side by side: rows of a group are loaded as vectors and shuffled.
+  tirx::Stmt Interleave(const Var& k, const Var& col, int64_t cols);
+  /// b_sums[col] = -128 * the sum of a column of the copied panel.
+  tirx::Stmt SumColumns();
+  /// Widths of the vectors of a tile row: all full where B is padded, else the last one shorter.
+  std::vector<int64_t> Widths(int64_t cols, bool padded) const;
+  PrimExpr LoadA(const Var& row, int64_t i, const PrimExpr& k);
+  /// Flat offset of the first column of B's panel `tile` in word k.
+  PrimExpr LoadOffsetB(const PrimExpr& tile, const PrimExpr& k);
+  /// `width` columns of B from vector v on, in word k.
+  PrimExpr LoadB(size_t v, const PrimExpr& k, int64_t width);
+  /// What the sums of vector v start from when A is 128 too large.
+  PrimExpr StartOfSums(size_t v, int64_t width);
+  /// Hints for the next panel's lines, `steps` of k's worth, shared out among the row tiles of a
+  /// block: the first tile of a panel then finds it in the second-level cache.
+  tirx::Stmt PrefetchPanel(const PrimExpr& tile_row, const PrimExpr& group, int64_t steps);
+  /// b_row[col] = what B's packed panel stands for in row k, for the first `cols` columns.
+  tirx::Stmt ComputeRowOfB(const tirx::Buffer& b_row, const Var& row, const PrimExpr& k,
+                           int64_t cols);
+  tirx::Stmt TileBody(const Var& row, const PrimExpr& tile_row, int64_t rows, int64_t cols);
+  /// The epilogue on `valid` lanes of one accumulator.
+  tirx::Stmt StoreVector(const tirx::Buffer& acc, const Var& row, int64_t i, int64_t v,
+                         int64_t slot, int64_t valid);
+  /// Flat offset of indices that are written in the anchor's iterations. Rows stay fused where the
+  /// buffer lets them, so that no division is left in the address.
+  PrimExpr Position(const tirx::Buffer& buffer, const ffi::Array<PrimExpr>& indices,
+                    const PrimExpr& m, const PrimExpr& column);
+  PrimExpr Value(const PrimExpr& expr, const PrimExpr& sum, const PrimExpr& m,
+                 const PrimExpr& column);
+
+  const Stage& anchor_;
+  Contraction c_;
+  Epilogue epilogue_;
+  const Target& target_;
+  const KernelKnobs& knobs_;
+  DotStep step_;
+  DataType dtype_;                // of the sums
+  int64_t lanes_, panel_, rows_;  // elements of a vector, columns and rows of a register tile
+  ContractionTiles t_;
+  FlatAccess access_;
+  ffi::Map<Var, PrimExpr> values_;  // iterations fixed so far
+  Var task_, row0_, tile_;
+  PrimExpr col_task_, block_;
+  bool a_direct_ = false, b_direct_ = false;
+  tirx::Buffer a_buffer_, b_buffer_, b_sums_;
+  int64_t a_row_ = 0, a_step_ = 1, a_pitch_ = 0, b_step_ = 0;
+  PrimExpr a_base_, b_base_;
+};
+
+}  // namespace kernels
+}  // namespace tvm
+
+#endif  // TVM_KERNELS_CONTRACTION_EMITTER_H_

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+/// One register tile: its reads, its sums, and the epilogue on them.
+#include <tvm/ir/expr_functor.h>
+#include <tvm/tirx/builtin.h>
+#include <tvm/tirx/op.h>
+#include <tvm/tirx/stmt_functor.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/contraction_emitter.h"
+#include "kernels/register_tile.h"
+
+namespace tvm {
+namespace kernels {
+
+using ffi::Array;
+using ffi::Map;
+using tirx::Bind;
+using tirx::Buffer;
+using tirx::BufferLoad;
+using tirx::BufferLoadNode;
+using tirx::BufferStore;
+using tirx::SeqStmt;
+using tirx::Stmt;
+
+namespace {
+constexpr int64_t kUnroll = 4;  // steps of k in one turn of the innermost loop
+}  // namespace
+
+PrimExpr ContractionEmitter::LoadA(const Var& row, int64_t i, const PrimExpr& k) {
+  PrimExpr first = k * Index(step_.group), offset;
+  if (a_direct_) {
+    offset = Place(a_base_) + (PrimExpr(row) + Index(i)) * Index(a_row_) + first * Index(a_step_);
+  } else {
+    offset = (PrimExpr(row) - row0_ + Index(i)) * Index(a_pitch_) + first;
+  }
+  return BufferLoad(a_buffer_, {Consecutive(access_.Simplify(offset), step_.group)});
+}
+
+PrimExpr ContractionEmitter::LoadOffsetB(const PrimExpr& tile, const PrimExpr& k) {
+  const int64_t row = panel_ * step_.group;
+  if (c_.panel > 0) {
+    const PrimExpr skipped = Index(c_.skipped_words);
+    PrimExpr offset = (tile * Index(c_.panel_words) + skipped + k) * Index(row);
+    if (c_.HasPackedGroups()) {
+      PrimExpr matrix = Place(c_.packed->indices[0]);
+      offset = offset + matrix * Index(t_.col_tiles * c_.panel_words * row);
+    }
+    return offset;
+  }
+  if (b_direct_) return Place(b_base_) + tile * Index(panel_) + k * Index(b_step_);
+  return k * Index(row);
+}
+
+PrimExpr ContractionEmitter::LoadB(size_t v, const PrimExpr& k, int64_t width) {
+  const int64_t first = static_cast<int64_t>(v) * lanes_ * step_.group;
+  PrimExpr at = access_.Simplify(LoadOffsetB(tile_, k) + Index(first));
+  PrimExpr value = BufferLoad(b_buffer_, {Consecutive(at, width * step_.group)});
+  return cast(step_.b.with_lanes(static_cast<int>(width * step_.group)), value);
+}
+
+PrimExpr ContractionEmitter::StartOfSums(size_t v, int64_t width) {
+  const int64_t first = static_cast<int64_t>(v) * lanes_;
+  if (c_.panel == 0) return BufferLoad(b_sums_, {Consecutive(Index(first), width)});
+  PrimExpr at = LoadOffsetB(tile_, Index(-1)) + Index(first * step_.group);
+  PrimExpr bytes = BufferLoad(b_buffer_, {Consecutive(access_.Simplify(at), width * step_.group)});
+  return tirx::CallBuiltin(dtype_.with_lanes(static_cast<int>(width)), tirx::builtin::reinterpret(),
+                           {bytes});
+}
+
+Stmt ContractionEmitter::PrefetchPanel(const PrimExpr& tile_row, const PrimExpr& group,
+                                       int64_t steps) {
+  const int64_t line = 64 / b_buffer_.dtype().bytes();
+  const int64_t tiles = std::max<int64_t>(1, (t_.block_rows + rows_ - 1) / rows_);
+  const int64_t lines = (steps * panel_ * step_.group / line + tiles - 1) / tiles;
+  PrimExpr next = LoadOffsetB(PrimExpr(tile_) + Index(1), Index(0));
+  PrimExpr first = (tile_row * Index(c_.words / steps) + group) * Index(lines * line);
+  Array<Stmt> seq;
+  for (int64_t i = 0; i < lines; ++i) {
+    seq.push_back(PrefetchLine(b_buffer_, access_.Simplify(next + first + Index(i * line))));
+  }
+  return SeqStmt::Flatten(seq);
+}
+
+Stmt ContractionEmitter::ComputeRowOfB(const Buffer& b_row, const Var& row, const PrimExpr& k,
+                                       int64_t cols) {
+  Map<Var, PrimExpr> saved = values_;
+  SetDigits(c_.depth, k);
+  Array<Stmt> seq;
+  for (int64_t at = 0; at < cols; at += lanes_) {
+    Var lane = IndexVar("lane");
+    access_.Bind(lane, lanes_);
+    PrimExpr place = Index(at) + lane;
+    PrimExpr value = Value(c_.b, PrimExpr(), row, PrimExpr(tile_) * Index(panel_) + place);
+    seq.push_back(VectorLoop(lane, std::min(lanes_, cols - at),
+                             BufferStore(b_row, cast(step_.b, value), {place})));
+  }
+  values_ = saved;
+  return SeqStmt::Flatten(seq);
+}
+
+Stmt ContractionEmitter::TileBody(const Var& row, const PrimExpr& tile_row, int64_t rows,
+                                  int64_t cols) {
+  const bool computes = ComputesB();
+  const std::vector<int64_t> widths = Widths(cols, (c_.panel > 0 && !computes) || CopiesB());
+  RegisterTile tile(&access_, step_, lanes_, rows, widths);
+  RegisterTile::Extra prefetch;
+  tile.set_unroll(Knob(knobs_, "unroll", kUnroll));
+  if (c_.panel > 0 && !computes && t_.col_tiles > 1 && c_.m > rows_ &&
+      Knob(knobs_, "prefetch", 1) != 0) {
+    prefetch = [&](const PrimExpr& group, int64_t steps) {
+      return PrefetchPanel(tile_row, group, steps);
+    };
+  }
+  Array<Stmt> seq;
+  Buffer b_row = FlatAccess::Scratch("b_row", tile.vectors() * lanes_, step_.b, "local");
+  if (computes) {
+    access_.UseAsIs(b_row);
+    seq.push_back(tirx::AllocBuffer(b_row));
+    tile.set_prepare([&](const PrimExpr& k) { return ComputeRowOfB(b_row, row, k, cols); });
+  }
+  if (step_.shifts_a) {
+    tile.set_init([&](size_t v) { return StartOfSums(v, widths[v]); });
+  }
+  auto load_a = [&](int64_t i, const PrimExpr& k) { return LoadA(row, i, k); };
+  auto load_b = [&](size_t v, const PrimExpr& k) -> PrimExpr {
+    if (!computes) return LoadB(v, k, widths[v]);
+    return BufferLoad(b_row, {Consecutive(Index(static_cast<int64_t>(v) * lanes_), widths[v])});
+  };
+  seq.push_back(tile.Sum(c_.words, load_a, load_b, prefetch));
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t v = 0; v < tile.vectors(); ++v) {
+      const int64_t valid = std::min(lanes_, cols - v * lanes_);
+      seq.push_back(StoreVector(tile.acc(), row, i, v, tile.Slot(i, v), valid));
+    }
+  }
+  return SeqStmt::Flatten(seq);
+}
+
+Stmt ContractionEmitter::StoreVector(const Buffer& acc, const Var& row, int64_t i, int64_t v,
+                                     int64_t slot, int64_t valid) {
+  Var lane = IndexVar("lane");
+  access_.Bind(lane, lanes_);
+  PrimExpr sum = BufferLoad(acc, {Index(slot) + lane});
+  PrimExpr column = PrimExpr(tile_) * Index(panel_) + Index(v * lanes_) + lane;
+  PrimExpr m = PrimExpr(row) + Index(i);
+  if (c_.scale.defined()) sum = sum * Value(c_.scale, PrimExpr(), m, column);
+  PrimExpr value = epilogue_.value.defined() ? Value(epilogue_.value, sum, m, column) : sum;
+  const Buffer& output = epilogue_.stage->output;
+  Stmt store =
+      BufferStore(access_.Alias(output), value, {Position(output, epilogue_.indices, m, column)});
+  return VectorLoop(lane, valid, store);
+}
+
+PrimExpr ContractionEmitter::Position(const Buffer& buffer, const Array<PrimExpr>& indices,
+                                      const PrimExpr& m, const PrimExpr& column) {
+  PrimExpr offset = access_.Offset(buffer, indices);
+  Map<Var, PrimExpr> values = values_;
+  if (auto c = access_.FusedCoefficient(offset, c_.rows)) {
+    offset = Substitute(offset, Zeros(c_.rows)) + m * Index(*c);
+  } else {
+    PrimExpr rest = m;
+    for (size_t i = c_.rows.size(); i-- > 0;) {
+      values.Set(c_.rows[i].var, i == 0 ? rest : floormod(rest, Index(c_.rows[i].extent)));
+      rest = floordiv(rest, Index(c_.rows[i].extent));
+    }
+  }
+  if (!c_.cols.empty()) values.Set(c_.cols[0].var, column);
+  return access_.Simplify(Substitute(offset, values));
+}
+
+PrimExpr ContractionEmitter::Value(const PrimExpr& expr, const PrimExpr& sum, const PrimExpr& m,
+                                   const PrimExpr& column) {
+  class Rewriter : public ExprMutator {
+   public:
+    Rewriter(ContractionEmitter* self, const PrimExpr& sum, const PrimExpr& m,
+             const PrimExpr& column)
+        : self_(self), sum_(sum), m_(m), column_(column) {}
+
+   private:
+    Expr VisitExpr_(const BufferLoadNode* op) final {
+      if (op->buffer.same_as(self_->anchor_.output)) return sum_;
+      return BufferLoad(self_->access_.Alias(op->buffer),
+                        {self_->Position(op->buffer, op->indices, m_, column_)});
+    }
+    Expr VisitExpr_(const VarNode* op) final {
+      Var var = ffi::GetRef<Var>(op);
+      for (size_t i = 0; i < self_->c_.rows.size(); ++i) {
+        if (!self_->c_.rows[i].var.same_as(var)) continue;
+        PrimExpr rest = m_;
+        for (size_t j = self_->c_.rows.size() - 1; j > i; --j) {
+          rest = floordiv(rest, Index(self_->c_.rows[j].extent));
+        }
+        return i == 0 ? rest : floormod(rest, Index(self_->c_.rows[i].extent));
+      }
+      if (!self_->c_.cols.empty() && self_->c_.cols[0].var.same_as(var)) return column_;
+      auto it = self_->values_.find(var);
+      return it == self_->values_.end() ? Expr(var) : Expr((*it).second);
+    }
+    ContractionEmitter* self_;
+    const PrimExpr &sum_, &m_, &column_;
+  };
+  return PrimExpr(Rewriter(this, sum, m, column)(expr));
+}
+
+}  // namespace kernels
+}  // namespace tvm
