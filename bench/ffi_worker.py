@@ -15,6 +15,7 @@ import numpy as np
 
 TEXT = "a string of some size"
 RELEASED = ", lock released"
+FROM_DLPACK = "np.from_dlpack(own_a)"
 CATCH = "try:\n    fail()\nexcept Exception:\n    pass"
 
 
@@ -130,7 +131,8 @@ def tvm_ffi(folder):
         "raise and catch an error": CATCH.replace("()", "('ValueError', 'a message')"),
         "call, 3 own tensors": "nothing(own_a, own_b, own_c)",
         "wrap a numpy array": "from_dlpack(a)",
-        "own tensor to numpy": "np.from_dlpack(own_a)",
+        "own tensor to numpy": "own_a.numpy()" if hasattr(tvm_ffi.Tensor, "numpy") else FROM_DLPACK,
+        "own tensor to numpy by numpy.from_dlpack": FROM_DLPACK,
         "object there and back": "echo(pair)",
         "find a global function": "find('testing.nop')",
         "int there and back": "echo(1)",

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The OpenTVM authors
-"""Rates of fp32 matrix products here, in numpy (OpenBLAS) and in onnxruntime, beside the attained peak.
+"""Rates of matrix products here and in peers, beside the attained peak.
 
-    ./dev bench gemm [--threads 1 2] [--rounds 7] [--seconds 0.2] [--only 1024x1024x1024 ...]
+    ./dev bench gemm [--threads 1 2] [--rounds 7] [--seconds 0.2] [--only f32:1024x1024x1024 ...]
 
-Shapes are M x K x N with a constant right-hand side, as weights are. Every engine runs in a process
-of its own; each round times all of them in turn, then the multiply-add peak (for products with one
-row: the reading rate, over weights rotated through more memory than the last-level cache holds).
-Writes out/bench/gemm.json and .html.
+Products are TYPES:MxKxN with a constant right-hand side, as weights are. TYPES: f32, bf16 (summed
+in float32), u8s8 and s8s8 (summed in int32), and for one row w8 and w4: float32 times weights of 8
+and 4 bits with scales. Every engine runs in a process of its own; each round times all of them in
+turn, then the peak of the multiplying instruction (for products with one row: the reading rate,
+over weights rotated through more memory than the last-level cache holds). oneDNN comes from the
+peers' environment. Writes out/bench/gemm.json and .html.
 """
 
 import argparse
+import ctypes
 import os
 import statistics
 import subprocess
@@ -21,9 +24,10 @@ import time
 import common
 import numpy as np
 from page import write_page
+from peers import peers_python
 
 ROOT = os.path.dirname(common.HERE)
-ENGINES = ("opentvm", "numpy", "onnxruntime")
+ENGINES = ("opentvm", "numpy", "onnxruntime", "onednn")
 SHAPES = (
     (1024, 1024, 1024),
     (128, 768, 3072),
@@ -33,32 +37,92 @@ SHAPES = (
     (513, 255, 129),
     (1, 4096, 4096),
 )
+# Elements of a weight in bytes, and the peak of the instruction that multiplies them.
+TYPES = {
+    "f32": (4, "fma"),
+    "bf16": (2, "bf16"),
+    "u8s8": (1, "vnni"),
+    "s8s8": (1, "vnni"),
+    "w8": (1, "read"),
+    "w4": (0.5, "read"),
+}
+PRODUCTS = tuple(
+    (types, shape)
+    for types in TYPES
+    for shape in SHAPES
+    if not types.startswith("w") or shape[0] == 1
+)
 ROTATED_BYTES = 256 << 20
+GROUP = 128  # rows of a 4-bit weight that share a scale
 
 
-def operands(m, k, n):
+def matrix(types, shape, side, rng):
+    """A random operand; `side` 0 is the left-hand one."""
+    if types in ("u8s8", "s8s8"):
+        dtype = np.dtype(np.uint8 if types == "u8s8" and side == 0 else np.int8)
+        info = np.iinfo(dtype)
+        return rng.integers(info.min, info.max + 1, shape, dtype)
+    if types.startswith("w") and side == 1:
+        return (
+            rng.integers(-127, 128, shape, np.int8)
+            if types == "w8"
+            else rng.integers(0, 16, shape, np.uint8)
+        )
+    values = rng.standard_normal(shape, np.float32)
+    if types == "bf16":
+        import ml_dtypes
+
+        values = values.astype(ml_dtypes.bfloat16)
+    return values
+
+
+def operands(types, m, k, n):
     """One left-hand matrix and enough right-hand ones that a matrix-vector product reads memory."""
     rng = np.random.default_rng(1)
-    a = rng.standard_normal((m, k), np.float32)
-    count = max(1, ROTATED_BYTES // (4 * k * n)) if m == 1 else 1
-    return a, [rng.standard_normal((k, n), np.float32) for _ in range(count)]
+    count = max(1, int(ROTATED_BYTES / (TYPES[types][0] * k * n))) if m == 1 else 1
+    weights = [matrix(types, (k, n), 1, rng) for _ in range(min(count, 4))]
+    # Equal values at other addresses: rotated copies are as good as fresh random numbers.
+    weights += [np.roll(weights[i % 4], i) for i in range(4, count)]
+    return matrix(types, (m, k), 0, rng), weights
 
 
-def numpy_engine(a, weights, threads):
+def exact(types, a, b):
+    """The product in double precision."""
+    if types == "w4":
+        b = (b.astype(np.float64) - 8) * SCALE
+    elif types == "w8":
+        b = b.astype(np.float64) * SCALE
+    return a.astype(np.float64) @ b.astype(np.float64)
+
+
+SCALE = 0.25
+
+
+def numpy_engine(types, a, weights, threads):
+    if types != "f32":
+        raise NotImplementedError("not offered")
     out = np.empty((a.shape[0], weights[0].shape[1]), np.float32)
     return [lambda b=b: np.matmul(a, b, out=out) for b in weights]
 
 
-def onnxruntime_engine(a, weights, threads):
+def onnxruntime_engine(types, a, weights, threads):
     import onnxruntime as rt
     from onnx import TensorProto, helper, numpy_helper
 
+    op, left, result = {
+        "f32": ("MatMul", TensorProto.FLOAT, TensorProto.FLOAT),
+        "u8s8": ("MatMulInteger", TensorProto.UINT8, TensorProto.INT32),
+        "s8s8": ("MatMulInteger", TensorProto.INT8, TensorProto.INT32),
+    }.get(types) or (None, None, None)
+    if op is None:
+        raise NotImplementedError("not offered")
+
     def session(b):
         graph = helper.make_graph(
-            [helper.make_node("MatMul", ["a", "b"], ["c"])],
+            [helper.make_node(op, ["a", "b"], ["c"])],
             "g",
-            [helper.make_tensor_value_info("a", TensorProto.FLOAT, list(a.shape))],
-            [helper.make_tensor_value_info("c", TensorProto.FLOAT, [a.shape[0], b.shape[1]])],
+            [helper.make_tensor_value_info("a", left, list(a.shape))],
+            [helper.make_tensor_value_info("c", result, [a.shape[0], b.shape[1]])],
             [numpy_helper.from_array(b, "b")],
         )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
@@ -73,19 +137,58 @@ def onnxruntime_engine(a, weights, threads):
     return [session(b) for b in weights]
 
 
-def opentvm_engine(a, weights, threads):
+def onednn_engine(types, a, weights, threads):
+    """Through its C++ interface, with weights in its own layout."""
+    if types.startswith("w"):
+        raise NotImplementedError("not offered")
+    prefix = os.path.dirname(os.path.dirname(peers_python()))
+    folder = tempfile.mkdtemp()
+    library = os.path.join(folder, "gemm_onednn.so")
+    source = os.path.join(common.HERE, "gemm_onednn.cpp")
+    where = [f"-I{prefix}/include", f"-L{prefix}/lib", "-ldnnl", f"-Wl,-rpath,{prefix}/lib"]
+    compiler = [os.environ.get("CXX", "c++"), "-O2", "-std=c++17", "-shared", "-fPIC"]
+    subprocess.run([*compiler, source, *where, "-o", library], check=True)
+    lib = ctypes.CDLL(library)
+    os.remove(library)
+    os.rmdir(folder)
+    lib.gemm_prepare.restype = ctypes.c_void_p
+    out = np.empty(
+        (a.shape[0], weights[0].shape[1]), np.int32 if types.endswith("s8") else np.float32
+    )
+
+    def product(b):
+        pointers = (ctypes.c_void_p(x.ctypes.data) for x in (a, b, out))
+        sizes = (ctypes.c_int(s) for s in (*a.shape, b.shape[1]))
+        handle = lib.gemm_prepare(types.encode(), *sizes, *pointers)
+        if not handle:
+            raise NotImplementedError("refused")
+        return lambda: (lib.gemm_run(ctypes.c_void_p(handle)), out)[1]
+
+    return [product(b) for b in weights]
+
+
+def opentvm_engine(types, a, weights, threads):
     import tvm
     from tvm import relax
 
-    target = tvm.target.Target({"kind": "llvm", "mcpu": "native"})
+    target = tvm.target.Target({"kind": "llvm", "mcpu": "native", "num-cores": threads})
+    if types.startswith("w"):
+        return weight_only(types, a, weights, target)
+    left, right, out = {
+        "f32": ("float32", "float32", "float32"),
+        "bf16": ("bfloat16", "bfloat16", "float32"),
+        "u8s8": ("uint8", "int8", "int32"),
+        "s8s8": ("int8", "int8", "int32"),
+    }[types]
     x = tvm.runtime.tensor(a)
 
     def function(b):
         builder = relax.BlockBuilder()
-        arg = relax.Var("x", relax.TensorType(a.shape, "float32"))
+        arg = relax.Var("x", relax.TensorType(a.shape, left))
+        weight = relax.const(tvm.runtime.tensor(b), right)
         with builder.function("main", [arg]):
             with builder.dataflow():
-                y = builder.emit_output(relax.op.matmul(arg, relax.const(b, "float32")))
+                y = builder.emit_output(relax.op.matmul(arg, weight, out_dtype=out))
             builder.emit_func_output(y)
         main = relax.VirtualMachine(tvm.compile(builder.get(), target), tvm.cpu())["main"]
         return lambda: main(x)
@@ -93,16 +196,61 @@ def opentvm_engine(a, weights, threads):
     return [function(b) for b in weights]
 
 
-def worker(engine, shape, threads):
-    """Serve one engine at one shape; the error is relative to a product in double precision."""
+def weight_only(types, a, weights, target):
+    """One kernel: float32 times weights that are dequantized while they are read."""
+    import tvm
+    from tvm import te
+
+    (m, k), n, panel = a.shape, weights[0].shape[1], 128
+    rows = k if types == "w8" else k // 2
+    x = te.placeholder((m, k), "float32", "x")
+    p = te.placeholder((n // panel, rows, panel), "int8" if types == "w8" else "uint8", "p")
+    s = te.placeholder((n,) if types == "w8" else (k // GROUP, n), "float32", "s")
+    axis = te.reduce_axis((tvm.tirx.const(0, "int64"), tvm.tirx.const(k, "int64")), "k")
+
+    def weight(row, col):
+        if types == "w8":
+            return p[col // panel, row, col % panel].astype("float32") * s[col]
+        both = p[col // panel, row // 2, col % panel]
+        shift = ((row % 2) * 4).astype("uint8")
+        return ((both >> shift) & tvm.tirx.const(15, "uint8")).astype("float32") - 8.0
+
+    def summand(i, j):
+        if types == "w8":
+            return x[i, axis] * weight(axis, j)
+        return x[i, axis] * (weight(axis, j) * s[axis // GROUP, j])
+
+    attrs = {"tile_op": "gemm", "panel": panel}
+    shape = tuple(tvm.tirx.const(d, "int64") for d in (m, n))
+    y = te.compute(shape, lambda i, j: te.sum(summand(i, j), axis), "y", attrs=attrs)
+    group = te.create_prim_func([x, p, s, y]).with_attr("global_symbol", "main")
+    func = tvm.get_global_func("kernels.Emit")(group, target)
+    if func.attrs["kernel_rule"] != "contraction":
+        raise RuntimeError("only plain loops take the product")
+    main = tvm.compile(tvm.IRModule({"main": func}), target)["main"]
+    left, out = tvm.runtime.tensor(a), tvm.runtime.tensor(np.zeros((m, n), np.float32))
+    scales = tvm.runtime.tensor(np.full(s.shape, SCALE, np.float32))
+
+    def step(b):
+        if types == "w4":
+            b = b[0::2] | (b[1::2] << 4)
+        packed = b.reshape(rows, n // panel, panel).transpose(1, 0, 2)
+        weight = tvm.runtime.tensor(np.ascontiguousarray(packed))
+        return lambda: (main(left, weight, scales, out), out)[1]
+
+    return [step(b) for b in weights]
+
+
+def worker(engine, types, shape, threads):
+    """Serve one engine at one product; the error is relative to it in double precision."""
     common.own_stdout()
     try:
-        a, weights = operands(*shape)
-        make = {"numpy": numpy_engine, "onnxruntime": onnxruntime_engine, "opentvm": opentvm_engine}
-        steps = make[engine](a, weights, threads)
+        a, weights = operands(types, *shape)
+        make = globals()[f"{engine}_engine"]
+        steps = make(types, a, weights, threads)
         got = steps[0]()
         got = got.numpy() if hasattr(got, "numpy") else got
-        want = a.astype(np.float64) @ weights[0].astype(np.float64)
+        want = exact(types, a, weights[0])
         error = float(np.abs(got - want).max() / np.abs(want).max())
     except Exception as e:  # reported by the parent
         common.reply(event="fail", stage="start", error=f"{type(e).__name__}: {e}")
@@ -137,7 +285,7 @@ class Peaks:
         )
 
     def ask(self, kind, seconds):
-        """G multiply-adds and additions a second, or GB a second."""
+        """G multiplications and additions a second, or GB a second."""
         self.p.stdin.write(f"{kind} {seconds} {self.threads} {ROTATED_BYTES >> 20}\n")
         self.p.stdin.flush()
         return float(self.p.stdout.readline())
@@ -147,16 +295,17 @@ class Peaks:
         self.p.wait(10)
 
 
-def measure(shape, threads, a, peaks):
+def measure(types, shape, threads, a, peaks):
     m, k, n = shape
     text = "x".join(map(str, shape))
-    workers, row = [], {"m": m, "k": k, "n": n, "threads": threads, "engines": {}}
+    workers, row = [], {"types": types, "m": m, "k": k, "n": n, "threads": threads, "engines": {}}
     for engine in ENGINES:
-        argv = [sys.executable, os.path.abspath(__file__), "--worker", engine, text, str(threads)]
+        argv = [sys.executable, os.path.abspath(__file__), "--worker", engine, types, text]
+        argv.append(str(threads))
         if w := common.start(engine, argv, threads, a.timeout, row["engines"]):
             workers.append(w)
     times, rates = {w.name: [] for w in workers}, []
-    kind = "read" if m == 1 else "fma"
+    kind = "read" if m == 1 else TYPES[types][1]
     for r in range(a.rounds):
         for w in workers if r % 2 == 0 else workers[::-1]:
             time.sleep(0.03)
@@ -171,22 +320,24 @@ def measure(shape, threads, a, peaks):
 
 
 def report(data, out):
-    head = ["product", "threads", "peak", *ENGINES, "of peak", "best / ours"]
+    head = ["types", "product", "threads", "peak", *ENGINES, "of peak", "best / ours"]
     rows = []
     for r in data["rows"]:
         one_row = r["m"] == 1
-        work = 4e-9 * r["k"] * r["n"] if one_row else 2e-9 * r["m"] * r["k"] * r["n"]
+        bytes_read = TYPES[r["types"]][0] * r["k"] * r["n"]
+        work = 1e-9 * (bytes_read if one_row else 2 * r["m"] * r["k"] * r["n"])
         medians = {e: (r["engines"][e].get("time") or {}).get("median") for e in ENGINES}
         rate = {e: work / t if t else None for e, t in medians.items()}
         others = [t for e, t in medians.items() if e != "opentvm" and t]
-        ours = medians["opentvm"]
+        ours, peak = medians["opentvm"], r["peak"]["median"]
         rows.append(
             [
+                r["types"],
                 f"{r['m']}x{r['k']}x{r['n']}",
                 r["threads"],
-                f"{r['peak']['median']:.1f} " + ("GB/s" if one_row else "GFLOP/s"),
-                *(f"{v:.1f}" if v else "fails" for v in rate.values()),
-                f"{100 * rate['opentvm'] / r['peak']['median']:.1f} %" if ours else "-",
+                f"{peak:.1f} " + ("GB/s" if one_row else "GOP/s") if peak else "-",
+                *(f"{v:.1f}" if v else "-" for v in rate.values()),
+                f"{100 * rate['opentvm'] / peak:.1f} %" if ours and peak else "-",
                 f"{min(others) / ours:.3f}" if ours and others else "-",
             ]
         )
@@ -196,29 +347,32 @@ def report(data, out):
 
 def main():
     if sys.argv[1:2] == ["--worker"]:
-        engine, shape, threads = sys.argv[2:]
-        worker(engine, tuple(map(int, shape.split("x"))), int(threads))
+        engine, types, shape, threads = sys.argv[2:]
+        worker(engine, types, tuple(map(int, shape.split("x"))), int(threads))
         return
     ap = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    ap.add_argument("--only", nargs="*", help="shapes such as 128x768x3072")
+    ap.add_argument("--only", nargs="*", help="products such as bf16:128x768x3072")
     ap.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     ap.add_argument("--rounds", type=int, default=7)
     ap.add_argument("--seconds", type=float, default=0.2)
     ap.add_argument("--timeout", type=float, default=600)
     ap.add_argument("--out", default=os.path.join(ROOT, "out", "bench", "gemm"))
     a = ap.parse_args()
-    shapes = [tuple(map(int, s.split("x"))) for s in a.only] if a.only else SHAPES
+    products = PRODUCTS
+    if a.only:
+        pairs = [text.split(":") for text in a.only]
+        products = [(types, tuple(map(int, shape.split("x")))) for types, shape in pairs]
     os.makedirs(os.path.dirname(a.out), exist_ok=True)
     common.raise_priority()
     data = {"machine": common.machine(), "rows": []}
     with tempfile.TemporaryDirectory() as folder:
         for threads in a.threads:
             peaks = Peaks(folder, threads)
-            for shape in shapes:
-                print(shape, threads, file=sys.stderr, flush=True)
-                data["rows"].append(measure(shape, threads, a, peaks))
+            for types, shape in products:
+                print(types, shape, threads, file=sys.stderr, flush=True)
+                data["rows"].append(measure(types, shape, threads, a, peaks))
                 common.save(a.out + ".json", data)
             peaks.close()
     report(data, a.out)

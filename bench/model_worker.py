@@ -173,7 +173,8 @@ def tvm(job):
     )
     del m
     job.mark("compile")
-    exe = t.compile(mod, t.target.Target({"kind": "llvm", "mcpu": "native"}))
+    target = t.target.Target({"kind": "llvm", "mcpu": "native"})
+    exe = t.compile(mod, target, precision=job.opt.get("precision", "float32"))
     job.mark("create_vm")
     vm = relax.VirtualMachine(exe, t.cpu())
     main = vm["main"]

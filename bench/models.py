@@ -3,11 +3,16 @@
 """Latency of every model here and on its peers, interleaved on one machine, as ratios.
 
     ./dev bench models [--only NAME ...] [--threads 1 2] [--rounds 7] [--seconds 0.4]
-                       [--peers onnxruntime openvino mnn]
+                       [--peers onnxruntime openvino mnn] [--precision bf16]
 
 Each engine runs in a process of its own, the peers in an environment of their own. For each model and
 thread count all are loaded first, then timed in turn: ROUNDS rounds of about SECONDS each. The ratio
 is to the fastest peer. Writes out/bench/models.json and .html.
+
+Errors are against the first peer's answer, relative to the largest number of each output. With
+--precision bf16 that peer, and all that have no such mode, run in float32; those rows then compare
+our error with the error of the peers that have one. Models called _int8 are quantised files, which
+every engine runs as they are: their answers differ by what intermediate rounding makes of them.
 """
 
 import argparse
@@ -35,9 +40,28 @@ NAMES = {
         "bert_base",
         "gpt2_prefill128",
         "gpt2_decode",
+        "resnet50_int8",
+        "mobilenetv2_int8",
     ],
-    "real_models.py": ["ppocr_det", "ppocr_rec", "ppocr_cls", "magika", "silero_vad", "minilm"],
+    "real_models.py": [
+        "ppocr_det",
+        "ppocr_rec",
+        "ppocr_cls",
+        "magika",
+        "silero_vad",
+        "minilm",
+        "minilm_int8",
+    ],
 }
+# Peers that compute in bfloat16 when asked to.
+NARROW_PEERS = ("openvino",)
+
+
+def tolerance(name, precision="float32"):
+    """Largest error, as `difference` measures it, at which an answer still counts as the same."""
+    if name.endswith("_int8"):
+        return 6e-2
+    return 1e-3 if precision == "float32" else 6e-2
 
 
 def make_models(folder, cache, only=None):
@@ -88,11 +112,16 @@ def measure(name, threads, a, scratch):
         python = peers_python() if engine in PEERS else sys.executable
         argv = [python, os.path.join(common.HERE, "model_worker.py"), PEERS.get(engine, "tvm")]
         argv += [model, model[:-5] + ".npz", str(threads), f"save={saved(engine)}"]
+        if a.precision != "float32" and engine in (*NARROW_PEERS, "opentvm"):
+            argv.append(f"precision={a.precision}")
         if w := common.start(engine, argv, threads, a.timeout, row["engines"]):
             workers.append(w)
     reference = a.peers[0]
-    if all(os.path.exists(saved(e)) for e in (reference, "opentvm")):
-        row["error"] = difference(saved(reference), saved("opentvm"))
+    row["errors"] = {
+        engine: difference(saved(reference), saved(engine))
+        for engine in [*a.peers[1:], "opentvm"]
+        if os.path.exists(saved(reference)) and os.path.exists(saved(engine))
+    }
     times = common.interleave(workers, a.rounds, a.seconds)
     for w in workers:
         row["engines"][w.name]["time"] = common.summary(times[w.name])
@@ -111,7 +140,7 @@ def median(row, engine):
 def report(data, peers, out):
     """Print the table and write the page."""
     engines = [*peers, "opentvm"]
-    head = ["model", "threads", *engines, "ratio", "compile", "error", "peak MiB"]
+    head = ["model", "threads", *engines, "ratio", "compile", "error", "peers' error", "peak MiB"]
     rows = []
     for r in data["rows"]:
         ours = r["engines"]["opentvm"]
@@ -124,7 +153,8 @@ def report(data, peers, out):
                 *(common.fmt(t) for t in times),
                 f"{r['ratio']:.2f}" if r["ratio"] else "fails",
                 common.fmt(cost.get("import_model", 0) + cost.get("compile", 0)) if cost else "-",
-                f"{r['error']:.1e}" if "error" in r else "-",
+                f"{r['errors']['opentvm']:.1e}" if "opentvm" in r["errors"] else "-",
+                " ".join(f"{e:.1e}" for name, e in r["errors"].items() if name != "opentvm") or "-",
                 f"{ours['peak']:.0f}" if "peak" in ours else "-",
             ]
         )
@@ -148,6 +178,7 @@ def main():
     everything = [n for names in NAMES.values() for n in names]
     ap.add_argument("--only", nargs="*", choices=everything, default=everything)
     ap.add_argument("--peers", nargs="+", choices=list(PEERS), default=["onnxruntime"])
+    ap.add_argument("--precision", choices=["float32", "bf16"], default="float32")
     ap.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     ap.add_argument("--rounds", type=int, default=7)
     ap.add_argument("--seconds", type=float, default=0.4)
@@ -159,7 +190,7 @@ def main():
     make_models(a.models, a.cache)
     os.makedirs(os.path.dirname(a.out), exist_ok=True)
     common.raise_priority()
-    data = {"machine": common.machine(), "rows": []}
+    data = {"machine": common.machine(), "precision": a.precision, "rows": []}
     for name in a.only:
         for threads in a.threads:
             print(f"{name}, {threads} thread(s)", file=sys.stderr, flush=True)

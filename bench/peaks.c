@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
-// What the machine can do: single-precision multiply-adds and bytes read a second.
+// What the machine can do: multiply-adds in single precision, of bytes and of bfloat16, and bytes
+// read a second.
 //
 //   cc -O3 -march=native -ffp-contract=fast -pthread peaks.c -o peaks
 //
-// Reads lines "fma SECONDS THREADS" and "read SECONDS THREADS MIB" and answers each with one
-// number: GFLOP/s or GB/s of all threads, the best of several short runs. gemm.py starts it beside
+// Reads lines "KIND SECONDS THREADS [MIB]" and answers each with one number, the best of several
+// short runs on all threads: fma, vnni and bf16 in G multiply-adds and additions a second (0: the
+// processor has no such instruction), read in GB/s over MIB. gemm.py starts it beside
 // the engines, so that a rate and its peak come from the same moments.
 #define _GNU_SOURCE
+#if defined(__AVX512VNNI__) || defined(__AVX512BF16__)
+#include <immintrin.h>
+#endif
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +86,47 @@ static void* Fma(void* arg) {
   return NULL;
 }
 
+// The same chains of an instruction that multiplies narrow elements into 16 sums of 32 bits.
+#define DECLARE_DOT(V) Sum V = zero;
+#define DOT_STEP(V) \
+  V = DOT(V, x, y); \
+  KEEP(V);
+#define DEFINE_DOT(NAME, MACS, SUM, OPERAND)                                    \
+  static void* NAME(void* arg) {                                                \
+    typedef SUM Sum;                                                            \
+    Job* job = (Job*)arg;                                                       \
+    const Sum zero = {0};                                                       \
+    OPERAND x = {0}, y = {0};                                                   \
+    KEEP(x);                                                                    \
+    KEEP(y);                                                                    \
+    EACH(DECLARE_DOT)                                                           \
+    const long steps = 200000;                                                  \
+    job->rate = 0;                                                              \
+    for (double end = Now() + job->seconds; Now() < end;) {                     \
+      double t = Now();                                                         \
+      for (long k = 0; k < steps; ++k) {                                        \
+        EACH(DOT_STEP)                                                          \
+      }                                                                         \
+      double rate = 2.0 * (MACS) * CHAINS * (double)steps / (Now() - t) * 1e-9; \
+      if (rate > job->rate) job->rate = rate;                                   \
+    }                                                                           \
+    return NULL;                                                                \
+  }
+#ifdef __AVX512VNNI__
+#define DOT _mm512_dpbusd_epi32
+DEFINE_DOT(Vnni, 64, __m512i, __m512i)
+#undef DOT
+#else
+#define Vnni NULL
+#endif
+#ifdef __AVX512BF16__
+#define DOT _mm512_dpbf16_ps
+DEFINE_DOT(Bf16, 32, __m512, __m512bh)
+#undef DOT
+#else
+#define Bf16 NULL
+#endif
+
 static void* Read(void* arg) {
   Job* job = (Job*)arg;
   enum { kStreams = 8, kStep = kStreams * LANES };
@@ -133,6 +179,9 @@ int main(void) {
     double rate = 0;
     if (strcmp(what, "fma") == 0) {
       rate = RunAll(Fma, seconds, threads, NULL, 0);
+    } else if (strcmp(what, "vnni") == 0 || strcmp(what, "bf16") == 0) {
+      void* (*body)(void*) = what[0] == 'v' ? Vnni : Bf16;
+      if (body != NULL) rate = RunAll(body, seconds, threads, NULL, 0);
     } else if (strcmp(what, "read") == 0) {
       size_t wanted = ((size_t)mib + 1) / 2 * 2 * 262144;
       if (wanted != count) {

@@ -26,6 +26,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 from onnx import TensorProto
+from onnxruntime.quantization import QuantType, quantize_dynamic
 from PIL import Image, ImageDraw, ImageFont
 from synthetic_models import Graph
 
@@ -255,6 +256,12 @@ def build(out, find):
         return f"embedding {seen[-1][:3].round(3).tolist()}, cosine to the float one {float(seen[0] @ seen[-1]):.4f}"
 
     done("minilm", feeds, embed)
+    quantize_dynamic(
+        os.path.join(out, "minilm.onnx"),
+        os.path.join(out, "minilm_int8.onnx"),
+        weight_type=QuantType.QInt8,
+    )
+    done("minilm_int8", feeds, embed)
 
 
 def main():

@@ -57,6 +57,7 @@ _COMPILER_MODULES = (
     "testing",
     "tirx",
     "topi",
+    "tune",
 )
 
 __getattr__, __dir__ = _attach(

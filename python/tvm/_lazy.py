@@ -59,7 +59,7 @@ class FFINamespace:
         from tvm_ffi import core
 
         full = f"{self.__prefix}.{name}"
-        function = core._get_global_func(full, True)
+        function = core.get_global_func(full, True)
         if function is None:
             from . import base
 

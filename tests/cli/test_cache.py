@@ -113,14 +113,15 @@ def test_options_are_part_of_the_key(cache, path, monkeypatch):
     compile_onnx(path)
     counts = Counts()
     compile_onnx(path, relax_pipeline="plain")
+    compile_onnx(path, precision="bf16")
     compile_onnx(path, {"kind": "llvm", "mcpu": "x86-64-v3"})
     monkeypatch.setenv("TVM_KERNELS", "plain")
     compile_onnx(path)
     monkeypatch.delenv("TVM_KERNELS")
     with tvm.transform.PassContext(opt_level=0):
         compile_onnx(path)
-    assert len(entries(cache, "model")) == 5
-    assert counts.misses >= 4
+    assert len(entries(cache, "model")) == 6
+    assert counts.misses >= 5
 
 
 def test_equal_kernels_are_compiled_once(cache):

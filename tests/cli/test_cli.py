@@ -55,6 +55,24 @@ def test_run_writes_the_right_outputs(compiled, capsys):
         np.testing.assert_allclose(z["y"], np.maximum(x @ weight, 0), rtol=1e-5, atol=1e-5)
 
 
+def test_precision_changes_the_result_a_little(compiled, capsys):
+    folder, library = compiled
+    x = np.random.default_rng(1).standard_normal((2, 4)).astype(np.float32)
+    np.save(folder / "p.npy", x)
+    narrow = folder / "narrow.so"
+    argv = ["compile", str(folder / "small.onnx"), "-o", str(narrow), "--precision"]
+    assert main([*argv, "bf16"]) == 0
+    found = []
+    for path in (library, narrow):
+        run = ["run", str(path), "--input", str(folder / "p.npy"), "--output"]
+        assert main([*run, str(folder / "p.npz")]) == 0
+        with np.load(folder / "p.npz") as z:
+            found.append(z["y"])
+    assert 0 < np.abs(found[0] - found[1]).max() < 2e-2 * np.abs(found[0]).max()
+    with pytest.raises(SystemExit):
+        main([*argv, "fp4"])
+
+
 def test_bench_and_inspect_print_json(compiled, capsys):
     folder, library = compiled
     capsys.readouterr()
@@ -63,10 +81,45 @@ def test_bench_and_inspect_print_json(compiled, capsys):
     assert stats["calls"] >= 5 and stats["median"] > 0 and stats["kernels"]
     assert main(["inspect", str(folder / "small.onnx"), "--json"]) == 0
     model = json.loads(capsys.readouterr().out)
-    assert model["operators"] == {"MatMul": 1, "Relu": 1}
+    assert model["operators"] == {"MatMul": 1, "Relu": 1} and model["nodes"] == 2
     assert model["inputs"] == [{"name": "x", "dtype": "float", "shape": [2, 4]}]
     assert main(["inspect", str(library), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["file"] == str(library)
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_compile_prints_json(tmp_path, capsys, cached):
+    def graph(name, nodes, inputs=()):
+        out = helper.make_tensor_value_info(name, TensorProto.FLOAT, [2])
+        return helper.make_graph(nodes, name, list(inputs), [out])
+
+    branches = {
+        "then_branch": graph("t", [helper.make_node("Neg", ["x"], ["t"])]),
+        "else_branch": graph(
+            "e", [helper.make_node("Exp", ["x"], ["h"]), helper.make_node("Neg", ["h"], ["e"])]
+        ),
+    }
+    inputs = [
+        helper.make_tensor_value_info("c", TensorProto.BOOL, []),
+        helper.make_tensor_value_info("x", TensorProto.FLOAT, [2]),
+    ]
+    node = helper.make_node("If", ["c"], ["y"], **branches)
+    model, library = tmp_path / "m.onnx", tmp_path / "m.so"
+    onnx.save(helper.make_model(graph("y", [node], inputs), ir_version=8), str(model))
+    for _ in range(1 + cached):
+        capsys.readouterr()
+        assert main(["compile", str(model), "-o", str(library), "--json"]) == 0
+        data = json.loads(capsys.readouterr().out)
+    assert data["library"] == str(library) and data["bytes"] == library.stat().st_size
+    assert data["nodes"] == 4 and data["seconds"] > 0
+
+
+def test_inspect_says_what_is_wrong_with_a_model(tmp_path, capsys):
+    (tmp_path / "bad.onnx").write_bytes(small_model().SerializeToString()[:-1] + b"\xff")
+    assert "not an ONNX model" in fails(capsys, "inspect", tmp_path / "bad.onnx")
+    (tmp_path / "wire.onnx").write_bytes(b"\x0a\x01a\x3a\x02\x0a\x00\x0c")
+    message = fails(capsys, "inspect", tmp_path / "wire.onnx")
+    assert "not an ONNX model (8 bytes): wire type 4 at byte 7" in message
 
 
 def test_inputs_that_do_not_fit(compiled, capsys):

@@ -50,6 +50,6 @@ def test_model_agrees_with_onnxruntime(name, mode, model_folder, tmp_path):
         got = got.numpy()
         assert got.shape == want.shape and got.dtype == want.dtype
         if np.issubdtype(want.dtype, np.floating):
-            assert np.abs(got - want).max() <= 1e-3 * np.abs(want).max()
+            assert np.abs(got - want).max() <= models.tolerance(name) * np.abs(want).max()
         else:
             np.testing.assert_array_equal(got, want)

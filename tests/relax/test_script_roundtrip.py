@@ -33,6 +33,7 @@ def function_of(params, build, pure=True):
 # ---- operators ---------------------------------------------------------------------------------
 
 _KINDS = {"f32": "float32", "pos": "float32", "i32": "int32", "i64": "int64", "bool": "bool"}
+_KINDS |= {"i8": "int8", "u8": "uint8"}
 
 
 def _sample_types(text):
@@ -295,6 +296,32 @@ def test_vdevice_names_the_devices_of_the_module():
     text = roundtrip(mod)
     assert 'vdevice="llvm:1:global"' in text
     assert 'R.to_vdevice(x, dst_vdevice="llvm:0:global")' in text
+
+
+@pytest.mark.parametrize("target", ["llvm", {"kind": "llvm", "mcpu": "generic"}])
+@pytest.mark.parametrize("scope", ["global", "texture"])
+def test_vdevices_without_a_list_to_count_in(target, scope):
+    device = relax.VDevice(target, 7, scope)
+    x = relax.Var("x", relax.TensorType((2, 3), "float32", device))
+    mod = function_of([x], lambda v: op.to_vdevice(v, device))
+    text = roundtrip(mod["main"])  # no module
+    assert ('"llvm:7:' in text) == (target == "llvm")
+    assert "I.vdevice({" in roundtrip(mod)  # a module that does not declare it
+    mod.update_global_info("vdevice", [relax.VDevice("llvm", 0), device])
+    assert f'"llvm:1:{scope}"' in roundtrip(mod)
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [("llvm:-1", "no module here"), ("llvm:x", "the index is 'x'"), ("lvm:0", "lvm")],
+)
+def test_texts_that_are_no_vdevice(text, message):
+    with pytest.raises(tvm.error.DiagnosticError, match=message):
+        from_source(
+            "@R.function\n"
+            f"def f(x: R.Tensor((2,), 'float32', '{text}')) -> R.Tensor((2,), 'float32'):\n"
+            "    return x\n"
+        )
 
 
 # ---- types, constants ----------------------------------------------------------------------------

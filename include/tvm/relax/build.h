@@ -21,14 +21,18 @@ struct BuildOptions {
   String tir_pipeline = "default";
   /// `bytecode` or `compiled`.
   String exec_mode = "bytecode";
+  /// Of the operands of products: `float32`, or `bf16`, which also sums in float32.
+  String precision = "float32";
   bool system_lib = false;
 };
 
 /// Compile `mod` for `target`. Returns a module of kind `relax.VMExecutable`.
 TVM_DLL ffi::Module Build(IRModule mod, Target target, BuildOptions options = {});
 
-/// Passes of a named pipeline for a target. ValueError for an unknown name.
-TVM_DLL Array<transform::Pass> GetPipeline(const String& name, const Target& target);
+/// Passes of a named pipeline for a target and a precision (see BuildOptions). ValueError for an
+/// unknown name.
+TVM_DLL Array<transform::Pass> GetPipeline(const String& name, const Target& target,
+                                           const String& precision = "float32");
 
 /// Compiles a module of PrimFuncs to native code. The driver layer sets it.
 using FBuildPrimFuncs =

@@ -46,8 +46,12 @@ TVM_DLL Pass LiftTransformParams(bool shared_transform = false);
 TVM_DLL Pass ToMixedPrecision(DataType out_dtype,
                               Optional<Array<String>> fp16_input_names = std::nullopt);
 
+/// Arithmetic between dequantize and quantize on integers.
+TVM_DLL Pass LowerQuantization();
 /// Algebraic clean-up of inference graphs: batch norm into convolution, scale chains.
 TVM_DLL Pass SimplifyInference();
+/// Operands of products and convolutions in bfloat16, sums in float32.
+TVM_DLL Pass NarrowProducts();
 /// Convolution chains in the layouts that the target's kernel rules want.
 TVM_DLL Pass PlanLayout(Target target);
 /// Groups of operators around anchors, each lowered to one PrimFunc, called by call_tir.

@@ -4,8 +4,12 @@
 
 from __future__ import annotations
 
+import math
+import mmap
 import os
 import time
+
+from tvm.support.onnx_bytes import OnnxBytes
 
 from .main import UserError
 from .output import Output, seconds
@@ -61,6 +65,17 @@ def check_model_file(path: str) -> None:
         raise UserError(f"{path}: the file is empty; expected an ONNX model")
 
 
+def count_nodes(path: str) -> int:
+    """Nodes of a model file, those of subgraphs included.
+
+    Raises:
+        ValueError: The file is no ONNX model.
+    """
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        with memoryview(data) as view:
+            return OnnxBytes(view).count_nodes()
+
+
 def load_model(path: str, shapes: dict[str, list[int]] | None = None):
     """Map a model file.
 
@@ -92,29 +107,79 @@ def load_model(path: str, shapes: dict[str, list[int]] | None = None):
     return model
 
 
+def check_tuning(args) -> None:
+    """Refuse tuning options that cannot be followed, before any work is done.
+
+    Raises:
+        UserError: The seconds are no positive number, or the file cannot be written.
+    """
+    if args.tune is not None and not 0 < args.tune < math.inf:
+        raise UserError(f"--tune expects a positive number of seconds, got {args.tune}")
+    if args.tune_db is None or args.tune_db == "off":
+        return
+    if args.tune is not None:
+        check_output(args.tune_db, args.model, args.output)
+    elif not os.path.isfile(args.tune_db):
+        raise UserError(f"{args.tune_db}: no such file; expected one written by --tune")
+
+
+def tuning_data(report) -> dict:
+    """What a tuning session did, for programs; times in seconds of one run of the model."""
+    return {
+        "database": report.database,
+        "seconds": report.elapsed,
+        "interrupted": report.interrupted,
+        "untuned": report.untuned_seconds,
+        "tuned": report.tuned_seconds,
+        "kernels": [
+            {
+                "kernel": k.name,
+                "calls": k.calls,
+                "untuned": k.untuned,
+                "tuned": k.seconds,
+                "rule": k.rule,
+                "knobs": k.knobs,
+                "tried": k.tried,
+                "failed": k.failed,
+            }
+            for k in report.kernels
+        ],
+    }
+
+
 def run(args, out: Output) -> None:
     """Compile ``args.model`` to ``args.output``."""
     shapes = parse_shapes(args.shape)
     if args.target == "":
         raise UserError("--target expects a kind, a tag or JSON, got nothing")
     check_output(args.output, args.model)
+    check_tuning(args)
     start = time.perf_counter()
     check_model_file(args.model)
     from tvm.driver.onnx import compile_onnx
+    from tvm.tune import tuning
 
-    with out.step(f"compiling {args.model}"):
+    with (
+        out.progress(f"compiling {args.model}", args.tune) as progress,
+        tuning(args.tune, args.tune_db, progress=progress) as report,
+    ):
         executable = compile_onnx(
             args.model,
             args.target,
             shape_dict=shapes,
             exec_mode=args.exec_mode,
+            precision=args.precision,
             check=lambda: load_model(args.model, shapes),
         )
+    tuned = {} if report is None else {"tuning": tuning_data(report)}
+    if report is not None:
+        out.note(report.summary())
     with out.step(f"writing {args.output}"):
         executable.export_library(args.output)
     took = time.perf_counter() - start
     size = os.path.getsize(args.output)
+    nodes = count_nodes(args.model)
     out.result(
-        {"library": args.output, "seconds": took, "bytes": size},
-        f"{args.output}: {size / 1e6:.1f} MB, {seconds(took)}",
+        {"library": args.output, "nodes": nodes, "seconds": took, "bytes": size, **tuned},
+        f"{args.output}: {nodes} nodes, {size / 1e6:.1f} MB, {seconds(took)}",
     )

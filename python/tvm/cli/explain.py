@@ -30,20 +30,22 @@ class _Watch:
             self.after = mod
 
 
-def describe_kernels(before, after) -> dict[str, dict]:
+def describe_kernels(before, after, target) -> dict[str, dict]:
     """Work and rule of each kernel.
 
     Args:
         before: Module with the kernels as blocks.
         after: The same module with their loops.
+        target: Target for which they were compiled.
 
     Returns:
         Name -> ``rule``, ``layout``, ``operands``, and ``flops`` and ``bytes`` of one call, which
-        are None when an extent is open.
+        are None when an extent is open; ``tuned`` is what :py:func:`tuned_kernels` says, or None.
     """
     import tvm
 
     info_of = tvm.get_global_func("driver.KernelInfo")
+    tuned = tuned_kernels(before, target)
     kernels = {}
     for var, func in before.functions.items():
         if not isinstance(func, tvm.tirx.PrimFunc):
@@ -57,8 +59,30 @@ def describe_kernels(before, after) -> dict[str, dict]:
             "operands": [str(o) for o in info["operands"]],
             "flops": info["flops"],
             "bytes": info["bytes"],
+            "tuned": tuned.get(str(var.name_hint)),
         }
     return kernels
+
+
+def tuned_kernels(before, target) -> dict[str, dict]:
+    """What the database in use says of kernels: knobs, seconds of one call tuned and untuned."""
+    import tvm
+    from tvm.tune import _ffi_api as tune
+
+    path = str(tune.DatabasePath())
+    found = {}
+    for var, func in before.functions.items() if path else ():
+        if not isinstance(func, tvm.tirx.PrimFunc):
+            continue
+        record = tune.Find(path, tune.KernelKey(func, target))
+        if record is not None:
+            found[str(var.name_hint)] = {
+                "knobs": str(record["text"]),
+                "seconds": record["seconds"],
+                "untuned_seconds": record["untuned_seconds"],
+                "gain": record["untuned_seconds"] / record["seconds"] if record["seconds"] else 1.0,
+            }
+    return found
 
 
 def probe_bytes() -> int:
@@ -116,7 +140,7 @@ def report(kernels: dict[str, dict], times: list[tuple[str, int, float]], peak: 
         row = {"kernel": name, "calls": calls, "seconds": spent, "share": spent / total}
         if known is None:  # a call of the machine itself
             row |= {"rule": None, "layout": None, "operands": [], "flops": None, "bytes": None}
-            row |= {"bound_seconds": None, "bound": None, "attained": None}
+            row |= {"bound_seconds": None, "bound": None, "attained": None, "tuned": None}
         else:
             least, side = bound(known, peak)
             scaled = {k: None if known[k] is None else known[k] * calls for k in ("flops", "bytes")}
@@ -128,7 +152,8 @@ def report(kernels: dict[str, dict], times: list[tuple[str, int, float]], peak: 
     return {"machine": peak, "seconds": total, "bound_seconds": sum(bounds), "kernels": rows}
 
 
-_HEAD = ["kernel", "calls", "rule", "layout", "GFLOP", "MiB", "bound", "time", "of bound", "share"]
+_HEAD = ["kernel", "calls", "rule", "layout", "GFLOP", "MiB", "bound", "time", "of bound"]
+_HEAD += ["tuned", "share"]
 
 
 def cells(row: dict) -> list[str]:
@@ -145,8 +170,16 @@ def cells(row: dict) -> list[str]:
         "-" if least is None else f"{seconds(least)} {row['bound']}",
         seconds(row["seconds"]),
         "-" if row["attained"] is None else f"{row['attained']:.0%}",
+        "-" if row["tuned"] is None else f"{row['tuned']['gain']:.2f}x",
         f"{row['share']:.1%}",
     ]
+
+
+def knobs_of(row: dict) -> list[str]:
+    """A line about the knobs of a kernel that was tuned."""
+    if row["tuned"] is None:
+        return []
+    return [f"tuned: {row['tuned']['knobs'] or 'the own choice of the rule is the best so far'}"]
 
 
 def print_table(data: dict, summary: str) -> None:
@@ -175,27 +208,32 @@ def run(args, out: Output) -> None:
     for name, value in (("--peak", args.peak), ("--bandwidth", args.bandwidth)):
         if value is not None and not 0 < value < math.inf:
             raise UserError(f"{name} expects a positive number, got {value}")
+    if args.tune_db not in (None, "off") and not os.path.isfile(args.tune_db):
+        raise UserError(f"{args.tune_db}: no such file; expected one of `tvm compile --tune`")
     mapped = load_model(args.model, shapes)
     if args.repeat < 1:
         raise UserError(f"--repeat expects a positive number, got {args.repeat}")
     import tvm
     from tvm.relax.frontend.onnx import from_onnx
+    from tvm.tune import tuning
 
     if args.threads is not None:
         check_threads(args.threads)
         tvm.get_global_func("runtime.config_threadpool")(1, args.threads)
     threads = args.threads or os.cpu_count() or 1
     watch = tvm.instrument.pass_instrument(_Watch)()
-    with out.step("compiling"):
-        target = tvm.target.Target({"kind": "llvm", "mcpu": "native"})
-        module = from_onnx(mapped, shape_dict=shapes or None)
-        with tvm.transform.PassContext(instruments=[watch]):
-            executable = tvm.compile(module, target)
+    target = tvm.target.Target({"kind": "llvm", "mcpu": "native"})
+    with tuning(database=args.tune_db):
+        with out.step("compiling"):
+            module = from_onnx(mapped, shape_dict=shapes or None)
+            with tvm.transform.PassContext(instruments=[watch]):
+                executable = tvm.compile(module, target)
+        kernels = describe_kernels(watch.before, watch.after, target)
     with out.step("measuring this machine"):
         peak = machine(args, threads)
     with out.step("measuring the model"):
         times = measure(Model.of(executable), args.repeat)
-    data = report(describe_kernels(watch.before, watch.after), times, peak)
+    data = report(kernels, times, peak)
     data["model"] = args.model
     summary = (
         f"{seconds(data['seconds'])} in {len(data['kernels'])} kernels; the bounds add up to "
@@ -205,7 +243,7 @@ def run(args, out: Output) -> None:
     if args.html:
         title = f"{os.path.basename(args.model)}: where the time goes"
         rows = [cells(row) for row in data["kernels"]]
-        details = ["\n".join(row["operands"]) for row in data["kernels"]]
+        details = ["\n".join(row["operands"] + knobs_of(row)) for row in data["kernels"]]
         shares = [row["share"] for row in data["kernels"]]
         write_page(args.html, title, summary, _HEAD, rows, details, shares)
     if args.json:

@@ -48,6 +48,20 @@ def parser() -> argparse.ArgumentParser:
         default="bytecode",
         help="how the library runs the model: interpreted or as native code (default bytecode)",
     )
+    p.add_argument(
+        "--precision",
+        choices=["float32", "bf16"],
+        default="float32",
+        help="of the operands of products; bf16 is faster and less exact (default float32)",
+    )
+    p.add_argument(
+        "--tune",
+        type=float,
+        metavar="SECONDS",
+        help="measure other forms of the kernels for so long, and use the best",
+    )
+    tune_db = "file of measurements, `off` for none; default: TVM_TUNE_DB or one in the cache"
+    p.add_argument("--tune-db", metavar="FILE", help=tune_db)
     p = command("run", "Run a compiled model once.")
     p.add_argument("library", metavar="LIB.so")
     p.add_argument(
@@ -70,6 +84,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--peak", type=float, metavar="GFLOPS", help="instead of measuring it")
     p.add_argument("--bandwidth", type=float, metavar="GB/S", help="instead of measuring it")
     p.add_argument("--html", metavar="FILE", help="also write one self-contained page")
+    p.add_argument("--tune-db", metavar="FILE", help=tune_db)
     p = command("inspect", "Show what is in a model, library or object file, without loading it.")
     p.add_argument("file")
     return top

@@ -8,7 +8,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 
 class Output:
@@ -37,6 +37,47 @@ class Output:
             print(f"{what} ...", file=sys.stderr, flush=True)
             yield
             print(f"{what}: {time.perf_counter() - start:.2f} s", file=sys.stderr, flush=True)
+
+    @contextlib.contextmanager
+    def progress(self, what: str, total: float | None) -> Iterator[Callable[[float, str], None]]:
+        """Show that ``what`` is under way, part of which takes up to ``total`` seconds.
+
+        Args:
+            what: A few words.
+            total: Seconds of the part that can be told; None makes this a plain :py:meth:`step`.
+
+        Yields:
+            Function of the seconds spent and a text: a bar on a terminal, a line elsewhere.
+        """
+        if total is None or self.json_mode or not sys.stderr.isatty():
+            with self.step(what):
+                yield self._plain_progress(total)
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        start = time.perf_counter()
+        columns = (BarColumn(bar_width=20), TextColumn("{task.fields[text]}"))
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("", total=total, text=what)
+
+            def show(spent: float, text: str) -> None:
+                bar.update(task, completed=min(spent, total), text=f"{spent:.0f} s, {text}")
+
+            yield show
+        print(f"{what}: {time.perf_counter() - start:.2f} s", file=sys.stderr)
+
+    def _plain_progress(self, total: float | None) -> Callable[[float, str], None]:
+        def show(spent: float, text: str) -> None:
+            if not self.json_mode:
+                print(f"{spent:.1f} of {total:g} s: {text}", file=sys.stderr, flush=True)
+
+        return show
+
+    def note(self, text: str) -> None:
+        """Tell people something besides the result."""
+        if not self.json_mode:
+            print(text, file=sys.stderr, flush=True)
 
     def result(self, data: dict, text: str) -> None:
         """Print ``text``, or ``data`` as JSON."""

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from tvm.ir import IRModule
 from tvm.runtime import Executable
 from tvm.target import Target
@@ -37,6 +39,9 @@ def compile(
     tir_pipeline="default",
     params=None,
     exec_mode: str = "bytecode",
+    precision: str = "float32",
+    tune: float | None = None,
+    tune_db: str | None = None,
 ):
     """Compile a module to an executable.
 
@@ -49,6 +54,12 @@ def compile(
         params: Name -> tensor, bound to the parameters of ``main`` as constants.
         exec_mode: How the virtual machine runs Relax functions: ``"bytecode"``, which it
             interprets, or ``"compiled"``, native code.
+        precision: Of the operands of products in Relax functions: ``"float32"`` or ``"bf16"``,
+            which is faster and less exact; see :py:func:`tvm.relax.build`.
+        tune: Seconds for which other forms of the Relax functions' kernels are measured; see
+            :py:func:`tvm.tune.tuning`.
+        tune_db: File of measurements, also used without ``tune``; ``"off"`` for none. Left out:
+            ``TVM_TUNE_DB``, else a file in the compile cache.
 
     Returns:
         A :py:class:`tvm.runtime.vm.VMExecutable`, or a :py:class:`tvm.runtime.Executable` without
@@ -60,17 +71,32 @@ def compile(
     """
     mod = _as_module(mod)
     if not _has_relax(mod):
+        if precision != "float32":
+            raise ValueError(f"precision={precision!r} is for modules with Relax functions")
+        if tune is not None:
+            raise ValueError("tune is for Relax functions, but the module has none")
         return build_prim_funcs(mod, target, tir_pipeline or "default")
     from tvm.relax import build as build_relax
 
-    return build_relax(
-        mod,
-        _as_target(target),
-        params=params,
-        relax_pipeline=relax_pipeline,
-        tir_pipeline=tir_pipeline or "default",
-        exec_mode=exec_mode,
-    )
+    with tuning(tune, tune_db):
+        return build_relax(
+            mod,
+            _as_target(target),
+            params=params,
+            relax_pipeline=relax_pipeline,
+            tir_pipeline=tir_pipeline or "default",
+            exec_mode=exec_mode,
+            precision=precision,
+        )
+
+
+def tuning(seconds: float | None, database):
+    """Context of :py:func:`tvm.tune.tuning`, or one that changes nothing when both are None."""
+    if seconds is None and database is None:
+        return contextlib.nullcontext()
+    import tvm.tune
+
+    return tvm.tune.tuning(seconds, database)
 
 
 def build_prim_funcs(mod, target=None, pipeline: str = "default") -> Executable:

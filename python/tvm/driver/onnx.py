@@ -31,6 +31,7 @@ def compile_onnx(
     shape_dict: Mapping[str, Sequence[int]] | None = None,
     relax_pipeline: str = "default",
     exec_mode: str = "bytecode",
+    precision: str = "float32",
     check: Callable[[], object] | None = None,
 ) -> VMExecutable:
     """Compile a model file, or take it out of the compile cache.
@@ -41,6 +42,7 @@ def compile_onnx(
         shape_dict: Extents by input name; needed where the model leaves them open.
         relax_pipeline: Name of the graph compiler's pipeline.
         exec_mode: ``"bytecode"``, which the virtual machine interprets, or ``"compiled"``.
+        precision: Of the operands of products: ``"float32"`` or ``"bf16"``.
         check: Called before a file that is not in the cache is compiled. What it returns, unless
             None, goes to ``from_onnx`` in place of the path.
 
@@ -62,7 +64,7 @@ def compile_onnx(
         target = Target(target or {"kind": "llvm", "mcpu": "native"})
     key, before = None, _identity(path)
     if _ffi_api.CacheFolder() is not None:
-        key = _describe(path, shape_dict, relax_pipeline, exec_mode)
+        key = _describe(path, shape_dict, relax_pipeline, exec_mode, precision)
     if key is not None and (module := _ffi_api.LoadCachedModel(key, target)) is not None:
         return VMExecutable(module)
     from tvm.driver import compile
@@ -72,7 +74,9 @@ def compile_onnx(
     model = check() if check is not None else None
     module = from_onnx(path if model is None else model, shape_dict=shapes or None)
     del model
-    executable = compile(module, target, relax_pipeline=relax_pipeline, exec_mode=exec_mode)
+    executable = compile(
+        module, target, relax_pipeline=relax_pipeline, exec_mode=exec_mode, precision=precision
+    )
     # What changed meanwhile may not be what the digest is of.
     if key is not None and before == _identity(path):
         _ffi_api.StoreCachedModel(key, target, executable.mod)
@@ -84,7 +88,9 @@ def _identity(path: str) -> tuple[int, ...]:
     return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns
 
 
-def _describe(path: str, shape_dict, relax_pipeline: str, exec_mode: str) -> str | None:
+def _describe(
+    path: str, shape_dict, relax_pipeline: str, exec_mode: str, precision: str
+) -> str | None:
     """All that the result depends on besides the compiler's libraries; None if that is not known."""
     with open(path, "rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
@@ -107,6 +113,7 @@ def _describe(path: str, shape_dict, relax_pipeline: str, exec_mode: str) -> str
         "shapes": shapes,
         "pipeline": relax_pipeline,
         "exec_mode": exec_mode,
+        "precision": precision,
         "importer": _importer_digest(),
     }
     return json.dumps(facts, sort_keys=True)

@@ -21,6 +21,7 @@ def build(
     tir_pipeline="default",
     exec_mode: str = "bytecode",
     *,
+    precision: str = "float32",
     system_lib=None,
 ) -> VMExecutable:
     """Compile a module for the virtual machine.
@@ -32,6 +33,9 @@ def build(
         relax_pipeline: Name of a pipeline, a pass, or None if the module is lowered already.
         tir_pipeline: Name of the pipeline for kernels.
         exec_mode: ``"bytecode"`` or ``"compiled"``.
+        precision: Of the operands of products and convolutions: ``"float32"``, or ``"bf16"``,
+            whose sums and all other arithmetic are float32 as well. Inputs and results keep their
+            types.
         system_lib: Kept for compatibility.
 
     Returns:
@@ -49,13 +53,15 @@ def build(
 
         mod = BindParams("main", {k: _tensor(v) for k, v in params.items()})(mod)
     if isinstance(relax_pipeline, str) and relax_pipeline in _PIPELINES:
-        relax_pipeline = get_pipeline(relax_pipeline)
+        relax_pipeline = get_pipeline(relax_pipeline, precision=precision)
+    if not isinstance(relax_pipeline, str) and precision != "float32":
+        raise ValueError(f"precision={precision!r} needs the name of a pipeline, not a pass of one")
     if relax_pipeline is not None and not isinstance(relax_pipeline, str):
         with target:
             mod = relax_pipeline(mod)
         relax_pipeline = None
     module = _ffi_api.Build(
-        mod, target, None, relax_pipeline or "", tir_pipeline or "default", exec_mode
+        mod, target, None, relax_pipeline or "", tir_pipeline or "default", exec_mode, precision
     )
     return VMExecutable(module)
 

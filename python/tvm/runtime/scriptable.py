@@ -52,5 +52,5 @@ def _text(obj) -> str:
     """Script of an object; its fields where no printer is built in, or it cannot be printed."""
     if isinstance(obj, core.CObject) and obj.__chandle__() == 0:
         return f"{type(obj).__name__}(chandle=None)"
-    printer = core._get_global_func("script.printer.Text", True)
+    printer = core.get_global_func("script.printer.Text", True)
     return core.object_repr(obj) if printer is None else printer(obj)

@@ -22,6 +22,8 @@ Array<Pass> Simplification() {
   return {
       transform::Normalize(),
       transform::LambdaLift(),
+      // Before constants are folded, which would make floats of quantised weights.
+      transform::LowerQuantization(),
       transform::DecomposeOpsForInference(),
       transform::CanonicalizeBindings(),
       transform::FoldConstant(),
@@ -30,14 +32,23 @@ Array<Pass> Simplification() {
   };
 }
 
+/// What a precision asks for. ValueError for an unknown one.
+Array<Pass> Precision(const String& precision) {
+  if (precision == "float32") return {};
+  TVM_FFI_CHECK(precision == "bf16", ValueError)
+      << "precision must be float32 or bf16, got " << precision;
+  return {transform::NarrowProducts()};
+}
+
 /// From operators to groups that are one kernel each.
-Array<Pass> Fusion(const Target& target) {
-  return {
-      transform::SimplifyInference(),   transform::PlanLayout(target),
-      transform::FoldConstant(),        transform::CanonicalizeBindings(),
-      transform::DeadCodeElimination(), transform::LowerGroups(target),
-      transform::DeadCodeElimination(), transform::DispatchKernels(target),
-  };
+Array<Pass> Fusion(const Target& target, const String& precision) {
+  Array<Pass> list{transform::SimplifyInference()};
+  Append(&list, Precision(precision));
+  Append(&list, {transform::PlanLayout(target), transform::FoldConstant(),
+                 transform::CanonicalizeBindings(), transform::DeadCodeElimination(),
+                 transform::LowerGroups(target), transform::DeadCodeElimination(),
+                 transform::DispatchKernels(target)});
+  return list;
 }
 
 /// From kernel calls to what the virtual machine runs.
@@ -52,30 +63,32 @@ Array<Pass> Lowering() {
   };
 }
 
-Array<Pass> DefaultPipeline(const Target& target) {
+Array<Pass> DefaultPipeline(const Target& target, const String& precision) {
   Array<Pass> list = Simplification();
-  Append(&list, Fusion(target));
+  Append(&list, Fusion(target, precision));
   Append(&list, Lowering());
   return list;
 }
 
 /// Every operator a kernel of its own: the oracle of the default pipeline.
-Array<Pass> PlainPipeline(const Target&) {
-  Array<Pass> list{transform::Normalize(), transform::LambdaLift(), transform::LegalizeOps()};
+Array<Pass> PlainPipeline(const Target&, const String& precision) {
+  Array<Pass> list{transform::Normalize(), transform::LambdaLift()};
+  Append(&list, Precision(precision));
+  list.push_back(transform::LegalizeOps());
   Append(&list, Lowering());
   return list;
 }
 
 /// Operators to fused kernels, without the lowering for the virtual machine.
-Array<Pass> ZeroPipeline(const Target& target) {
+Array<Pass> ZeroPipeline(const Target& target, const String& precision) {
   Array<Pass> list = Simplification();
-  Append(&list, Fusion(target));
+  Append(&list, Fusion(target, precision));
   return list;
 }
 
 struct Named {
   const char* name;
-  Array<Pass> (*make)(const Target& target);
+  Array<Pass> (*make)(const Target& target, const String& precision);
 };
 constexpr Named kPipelines[] = {
     {"default", DefaultPipeline},
@@ -92,9 +105,9 @@ Array<String> ListPipelines() {
   return names;
 }
 
-Array<Pass> GetPipeline(const String& name, const Target& target) {
+Array<Pass> GetPipeline(const String& name, const Target& target, const String& precision) {
   for (const Named& p : kPipelines) {
-    if (name == p.name) return p.make(target);
+    if (name == p.name) return p.make(target, precision);
   }
   std::string candidates;
   for (const Named& p : kPipelines) {

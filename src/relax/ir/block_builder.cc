@@ -46,6 +46,7 @@ class NameTable {
     return candidate;
   }
   void Reserve(const String& name) { next_.emplace(std::string(name.data(), name.size()), 0); }
+  bool Knows(const String& name) const { return next_.count(std::string(name)) != 0; }
 
  private:
   std::unordered_map<std::string, int> next_;
@@ -67,7 +68,7 @@ struct ScopeFrame {
 class BlockBuilderImpl : public BlockBuilderNode {
  public:
   explicit BlockBuilderImpl(Optional<IRModule> mod) : mod_(mod.value_or(IRModule())) {
-    for (const auto& [gv, func] : mod_->functions) names_.Reserve(gv->name_hint);
+    for (const auto& [gv, func] : mod_->functions) function_names_.Reserve(gv->name_hint);
   }
 
   IRModule GetModule() const final { return mod_; }
@@ -84,7 +85,7 @@ class BlockBuilderImpl : public BlockBuilderNode {
       if (!best.has_value() || gv->name_hint < best.value()->name_hint) best = gv;
     }
     if (best.has_value()) return best.value();
-    GlobalVar gv(names_.Unique(hint), func->ty);
+    GlobalVar gv(function_names_.Unique(hint), func->ty);
     mod_.CopyOnWrite()->Add(gv, func);
     same.push_back(gv);
     return gv;
@@ -167,7 +168,11 @@ class BlockBuilderImpl : public BlockBuilderNode {
     if (it == values_.end()) return std::nullopt;
     return it->second;
   }
-  String GetUniqueName(const String& hint) final { return names_.Unique(hint); }
+  String GetUniqueName(const String& hint) final {
+    String name = names_.Unique(hint);
+    while (function_names_.Knows(name)) name = names_.Unique(hint);
+    return name;
+  }
   arith::Analyzer& GetAnalyzer() final { return analyzer_; }
 
   Expr NormalizeArgument(const Expr& expr) final {
@@ -424,7 +429,10 @@ class BlockBuilderImpl : public BlockBuilderNode {
   }
 
   IRModule mod_;
+  /// Variables. They share no names with functions: a function keeps the name that it asks for,
+  /// which a public one must, whatever its variables are called.
   NameTable names_;
+  NameTable function_names_;
   std::vector<ScopeFrame> scopes_;
   std::vector<BlockFrame> blocks_;
   std::unordered_map<const VarNode*, Expr> values_;

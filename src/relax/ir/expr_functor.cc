@@ -116,8 +116,10 @@ void ExprVisitor::VisitBindingBlock(const BindingBlock& block) {
   for (const Binding& b : block->bindings) VisitBinding(b);
 }
 void ExprVisitor::VisitBinding(const Binding& binding) {
+  TVM_FFI_VISIT_BEGIN();
   if (const auto* b = binding.as<VarBindingNode>()) return VisitVarBinding(b);
   VisitMatchCast(binding.as<MatchCastNode>());
+  TVM_FFI_VISIT_END(binding);
 }
 void ExprVisitor::VisitVarBinding(const VarBindingNode* b) {
   VisitExpr(b->value);
@@ -378,8 +380,10 @@ BindingBlock ExprMutator::VisitBindingBlock(const BindingBlock& block) {
 }
 
 void ExprMutator::VisitBinding(const Binding& binding) {
+  TVM_FFI_VISIT_BEGIN();
   if (const auto* b = binding.as<VarBindingNode>()) return VisitVarBinding(b);
   VisitMatchCast(binding.as<MatchCastNode>());
+  TVM_FFI_VISIT_END(binding);
 }
 
 void ExprMutator::VisitVarBinding(const VarBindingNode* binding) {

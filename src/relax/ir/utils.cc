@@ -3,6 +3,7 @@
 #include "relax/ir/utils.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -17,6 +18,21 @@ namespace {
 
 constexpr size_t kWorthMapping = size_t{256} << 10;
 constexpr size_t kWorthHugePages = size_t{8} << 20;
+constexpr size_t kHugePage = size_t{2} << 20;
+
+/// Maps zeroed memory that starts at a multiple of `alignment`, a power of two of whole pages.
+void* MapAligned(size_t size, size_t alignment) {
+  const size_t whole = size + alignment;
+  void* data = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) throw std::bad_alloc();
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const auto start = reinterpret_cast<uintptr_t>(data);
+  const uintptr_t first = (start + alignment - 1) / alignment * alignment;
+  const uintptr_t end = first + (size + page - 1) / page * page;
+  if (first > start) munmap(data, first - start);
+  if (end < start + whole) munmap(reinterpret_cast<void*>(end), start + whole - end);
+  return reinterpret_cast<void*>(first);
+}
 
 /// Allocator of constant tensors: aligned host memory, freed with the tensor. Weights come and go
 /// several times while a model is compiled, so large ones are mapped: freed memory then really is.
@@ -30,11 +46,11 @@ struct HostAllocator {
       if (tensor->data == nullptr) throw std::bad_alloc();
       return;
     }
-    void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (data == MAP_FAILED) throw std::bad_alloc();
     // Few page faults while weights are packed, few misses of the address cache while they are
-    // read.
-    if (size >= kWorthHugePages) madvise(data, size, MADV_HUGEPAGE);
+    // read. The kernel itself aligns only sizes of whole huge pages to them.
+    const bool huge = size >= kWorthHugePages;
+    void* data = MapAligned(size, huge ? kHugePage : static_cast<size_t>(sysconf(_SC_PAGESIZE)));
+    if (huge) madvise(data, size, MADV_HUGEPAGE);
     tensor->data = data;
     mapped = size;
   }

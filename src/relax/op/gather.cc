@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// \file
-/// \brief Gather, scatter, one-hot, image sampling and quantisation.
+/// \brief Gather, scatter, one-hot, image sampling.
 #include "relax/op/common.h"
 #include "relax/op/lower.h"
 #include "relax/op/lower_rules.h"
@@ -258,44 +258,6 @@ Type InferGridSample(const Call& call, const BlockBuilder&) {
                     x->vdevice);
 }
 
-/// Scale and zero point are scalars or hold one number for each position of the axis.
-void CheckPerChannel(const Call& call, const TensorTypeNode* x, int64_t axis) {
-  for (int k = 1; k <= 2; ++k) {
-    const auto* t = TensorArg(call, k);
-    const char* what = k == 1 ? "scale" : "zero point";
-    TVM_FFI_CHECK(t->ndim <= 1, ValueError) << OpName(call) << " expects a " << what
-                                            << " of at most one dimension, but it has " << t->ndim;
-    auto dims = t->GetShape();
-    if (!dims.has_value() || t->ndim != 1) continue;
-    auto n = AsInt(dims.value()[0]);
-    if (n.value_or(0) == 1 || x->IsUnknownNdim()) continue;
-    TVM_FFI_CHECK(x->ndim > 0, ValueError)
-        << OpName(call) << ": a scalar cannot have a " << what << " for each channel";
-    const int at = NormalizeAxis(call, axis, x->ndim);
-    auto xd = x->GetShape();
-    auto extent = xd.has_value() ? AsInt(xd.value()[at]) : std::nullopt;
-    TVM_FFI_CHECK(!n || !extent || *n == *extent, ValueError)
-        << OpName(call) << " expects a " << what << " of 1 or " << *extent << " numbers for axis "
-        << at << ", but got " << *n;
-  }
-}
-
-Type InferQuantize(const Call& call, const BlockBuilder&) {
-  const auto* x = TensorArg(call, 0);
-  const auto* attrs = AttrsOf<QuantizeAttrs>(call.get());
-  TVM_FFI_CHECK(
-      attrs->out_dtype.is_int() || attrs->out_dtype.is_uint() || attrs->out_dtype.is_float8(),
-      ValueError)
-      << "relax.quantize cannot produce " << attrs->out_dtype;
-  CheckPerChannel(call, x, attrs->axis);
-  return WithDtype(x, attrs->out_dtype);
-}
-Type InferDequantize(const Call& call, const BlockBuilder&) {
-  const auto* x = TensorArg(call, 0);
-  CheckPerChannel(call, x, AttrsOf<QuantizeAttrs>(call.get())->axis);
-  return WithDtype(x, AttrsOf<QuantizeAttrs>(call.get())->out_dtype);
-}
-
 }  // namespace
 
 #define RX_RESIZE_ATTRS(LAYOUT)                                                               \
@@ -397,22 +359,6 @@ static const OpRow kGatherRows[] = {
      .pattern = OpPattern::kInjective,
      .lower = LowerGridSample,
      .doc = "Samples at the positions of a grid in [-1, 1]."},
-    {.name = "quantize",
-     .args = "data, scale, zero_point",
-     .attrs = "out_dtype='int8', axis=-1",
-     .attrs_key = "relax.attrs.QuantizeAttrs",
-     .infer = InferQuantize,
-     .pattern = OpPattern::kBroadcast,
-     .lower = LowerQuantize,
-     .doc = "round(data / scale) + zero_point, saturated."},
-    {.name = "dequantize",
-     .args = "data, scale, zero_point",
-     .attrs = "out_dtype='float32', axis=-1",
-     .attrs_key = "relax.attrs.QuantizeAttrs",
-     .infer = InferDequantize,
-     .pattern = OpPattern::kBroadcast,
-     .lower = LowerDequantize,
-     .doc = "(data - zero_point) * scale."},
 };
 TVM_RELAX_REGISTER_OPS(kGatherRows)
 

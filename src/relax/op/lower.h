@@ -17,6 +17,9 @@
 namespace tvm {
 namespace relax {
 
+/// Key of `anchor_attrs`: what the border of a convolution holds, a double; 0 without it.
+inline constexpr const char* kBorder = "border";
+
 /// The operands of a call as tensors of the compute language, and where its results go.
 struct LowerArgs {
   const CallNode* call = nullptr;

@@ -4,7 +4,8 @@
 /// \brief Lowering of contractions: matrix products, einsum, convolutions and their transposes.
 ///
 /// The block that sums carries `tile_op`; how the kernel layer recognises operands is its business.
-/// A weight that was packed while compiling is read as [ceil(n / panel), k, panel].
+/// A weight that was packed while compiling is read as KernelPlan says.
+#include <tvm/kernels/rule.h>
 #include <tvm/kernels/winograd.h>
 
 #include <array>
@@ -45,6 +46,21 @@ int64_t PanelOf(const LowerArgs& a) {
   return it == a.anchor_attrs.end() ? 0 : (*it).second.cast<int64_t>();
 }
 
+/// Row `k` of column `col` of a weight in panels.
+PrimExpr ReadPacked(const LowerArgs& a, const te::Tensor& packed, const PrimExpr& k,
+                    const PrimExpr& col) {
+  const PrimExpr panel = Int64(PanelOf(a));
+  Array<PrimExpr> at{tvm::floordiv(col, panel), k, tvm::floormod(col, panel)};
+  auto it = a.anchor_attrs.find(kernels::kKGroup);
+  if (it != a.anchor_attrs.end()) {
+    const PrimExpr group = Int64((*it).second.cast<int64_t>());
+    const bool sums_first = a.anchor_attrs.count(kernels::kColumnSums) != 0;
+    at.Set(1, tvm::floordiv(k, group) + Int64(sums_first ? 1 : 0));
+    at.push_back(tvm::floormod(k, group));
+  }
+  return packed(at);
+}
+
 }  // namespace
 
 void LowerMatmul(LowerArgs& a) {
@@ -73,9 +89,7 @@ void LowerMatmul(LowerArgs& a) {
     xi.push_back(PrimExpr(k->var));
     PrimExpr b;
     if (panel > 0) {
-      PrimExpr col = i[i.size() - 1];
-      b = y(Array<PrimExpr>{tvm::floordiv(col, Int64(panel)), PrimExpr(k->var),
-                            tvm::floormod(col, Int64(panel))});
+      b = ReadPacked(a, y, k->var, i[i.size() - 1]);
     } else {
       Array<PrimExpr> yi = batch_index(i, y_shape, yn > 2 ? yn - 2 : 0);
       yi.push_back(PrimExpr(k->var));
@@ -175,8 +189,17 @@ Array<PrimExpr> Place(const String& layout, char first, const PrimExpr& x, char 
   return Array<PrimExpr>(at.begin(), at.end());
 }
 
+/// What the border of a convolution holds: 0, or what the planner merged into it.
+PrimExpr BorderOf(const LowerArgs& a) {
+  const DataType dtype = a[0].dtype();
+  auto it = a.anchor_attrs.find(kBorder);
+  return it == a.anchor_attrs.end() ? make_zero(dtype)
+                                    : make_const(dtype, (*it).second.cast<double>());
+}
+
 /// The input with borders of `value` added; itself when there are none.
-te::Tensor PadSpatial(const te::Tensor& x, const ConvSpec& s, const std::string& layout) {
+te::Tensor PadSpatial(const te::Tensor& x, const ConvSpec& s, const std::string& layout,
+                      const PrimExpr& value) {
   bool none = true;
   for (int64_t p : s.padding) none = none && p == 0;
   if (none) return x;
@@ -198,7 +221,7 @@ te::Tensor PadSpatial(const te::Tensor& x, const ConvSpec& s, const std::string&
                          if (padded[d]) inside = inside && p >= Int64(0) && p < x.shape()[d];
                          at.push_back(p);
                        }
-                       return tvm::if_then_else(inside, x(at), make_zero(x.dtype()));
+                       return tvm::if_then_else(inside, x(at), value);
                      }),
                      "pad", "injective,pad");
 }
@@ -210,7 +233,8 @@ void LowerConv(LowerArgs& a) {
   const te::Tensor& w = a[1];
   Array<PrimExpr> ws = a.call->args[1]->ty.as<TensorTypeNode>()->GetShape().value();
   auto W = [&](char c) { return ws[LayoutAxis(s.kernel_layout, c)]; };
-  te::Tensor x = PadSpatial(a[0], s, std::string(s.data_layout.data(), s.data_layout.size()));
+  te::Tensor x =
+      PadSpatial(a[0], s, std::string(s.data_layout.data(), s.data_layout.size()), BorderOf(a));
   Array<tirx::IterVar> axes;
   for (char c : s.axes) axes.push_back(ReduceAxis(W(c), c == 'W' ? "kw" : c == 'H' ? "kh" : "kd"));
   bool one_channel = IsConstInt(W('I'), 1);
@@ -262,7 +286,7 @@ void LowerConv(LowerArgs& a) {
       PrimExpr row = Int64(0);
       for (int d = 0; d < s.dims; ++d) row = row * W(s.axes[d]) + tap[d];
       row = row * W('I') + ic;
-      wv = w(Array<PrimExpr>{tvm::floordiv(c, Int64(panel)), row, tvm::floormod(c, Int64(panel))});
+      wv = ReadPacked(a, w, row, c);
     } else {
       wv = w(Place(s.kernel_layout, 'O', c, 'I', ic, s.axes, tap));
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// \file
-/// \brief Lowering of gather, scatter, image sampling and quantisation.
+/// \brief Lowering of gather, scatter and image sampling.
 ///
 /// No rule reads or writes outside of a tensor: negative indices count from the end, indices still
 /// out of range are clipped when reading and skipped when writing.
@@ -517,45 +517,6 @@ void LowerGridSample(LowerArgs& a) {
           read(y0 + one, x0) * wy * (F(1) - wx) + read(y0 + one, x0 + one) * wy * wx;
     }
     return tvm::cast(a.OutDtype(), v);
-  })};
-}
-
-namespace {
-/// Scale or zero point for an output position: per tensor or per channel.
-PrimExpr PerChannel(const te::Tensor& t, const Array<Var>& i, int axis) {
-  if (t.ndim() == 0) return t(Array<PrimExpr>());
-  if (IsConstInt(t.shape()[0], 1)) return t(Int64(0));
-  return t(PrimExpr(i[axis]));
-}
-}  // namespace
-
-void LowerQuantize(LowerArgs& a) {
-  const auto& attrs = a.Attrs<QuantizeAttrs>();
-  DataType out = attrs.out_dtype;
-  int axis = a[0].ndim() == 0 ? 0 : Pos(attrs.axis, a[0].ndim());
-  a.out = {Inj(a, [&](const Array<Var>& i) {
-    PrimExpr x = tvm::cast(kF32, a[0](i));
-    PrimExpr q = tvm::nearbyint(tvm::div(x, tvm::cast(kF32, PerChannel(a[1], i, axis)))) +
-                 tvm::cast(kF32, PerChannel(a[2], i, axis));
-    PrimExpr lo = tvm::cast(kF32, min_value(out)), hi = tvm::cast(kF32, max_value(out));
-    return tvm::cast(out, tvm::max(tvm::min(q, hi), lo));
-  })};
-}
-
-void LowerDequantize(LowerArgs& a) {
-  const auto& attrs = a.Attrs<QuantizeAttrs>();
-  int axis = a[0].ndim() == 0 ? 0 : Pos(attrs.axis, a[0].ndim());
-  a.out = {Inj(a, [&](const Array<Var>& i) {
-    // int32 differences are exact for all quantised types.
-    PrimExpr x = a[0](i), z = PerChannel(a[2], i, axis);
-    PrimExpr d;
-    if (x.dtype().is_any_float()) {
-      d = tvm::cast(kF32, x) - tvm::cast(kF32, z);
-    } else {
-      DataType w = DataType::Int(32);
-      d = tvm::cast(kF32, tvm::cast(w, x) - tvm::cast(w, z));
-    }
-    return tvm::cast(a.OutDtype(), d * tvm::cast(kF32, PerChannel(a[1], i, axis)));
   })};
 }
 

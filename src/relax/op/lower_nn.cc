@@ -381,7 +381,7 @@ void LowerAttention(LowerArgs& a) {
                                  PrimExpr y = v(Array<PrimExpr>{i[0], ks->var, i[2], i[3]});
                                  return te::sum(x * tvm::cast(w, y), {ks});
                                }),
-                               "attention", "contraction");
+                               "attention", "contraction", a.anchor_attrs);
   DataType t = a.OutDtype();
   if (t != w) {
     te::Tensor wide = out;

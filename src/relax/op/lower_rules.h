@@ -104,7 +104,7 @@ TVM_RX_LOWER(Attention)
 TVM_RX_LOWER(Pad)
 TVM_RX_LOWER(CrossEntropy)
 TVM_RX_LOWER(LSTM)
-// gather, image, quantisation
+// gather, image
 TVM_RX_LOWER(GatherElements)
 TVM_RX_LOWER(GatherND)
 TVM_RX_LOWER(IndexTensor)
@@ -116,8 +116,6 @@ TVM_RX_LOWER(SliceScatter)
 TVM_RX_LOWER(OneHot)
 TVM_RX_LOWER(Resize)
 TVM_RX_LOWER(GridSample)
-TVM_RX_LOWER(Quantize)
-TVM_RX_LOWER(Dequantize)
 #undef TVM_RX_LOWER
 
 }  // namespace relax

@@ -33,6 +33,8 @@ inline Type ParseSampleType(std::string_view s) {
   DataType dtype = kind == "bool"  ? DataType::Bool()
                    : kind == "i32" ? DataType::Int(32)
                    : kind == "i64" ? DataType::Int(64)
+                   : kind == "i8"  ? DataType::Int(8)
+                   : kind == "u8"  ? DataType::UInt(8)
                                    : DataType::Float(32);
   std::vector<int64_t> dims;
   std::string_view body = s.substr(open + 1, s.size() - open - 2);

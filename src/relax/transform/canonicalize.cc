@@ -14,7 +14,9 @@
 #include <tvm/relax/expr_functor.h>
 
 #include <unordered_map>
+#include <unordered_set>
 
+#include "relax/analysis/type_rewrite.h"
 #include "relax/transform/utils.h"
 
 namespace tvm {
@@ -23,10 +25,25 @@ namespace transform {
 
 namespace {
 
+/// Variables that stand for a shape in the type of a variable.
+std::unordered_set<const VarNode*> ShapesInTypes(const Function& func) {
+  struct Collector : public ExprVisitor {
+    std::unordered_set<const VarNode*> shapes;
+    void VisitVarDef(const Var& var) override {
+      ForEachShapeVar(var->ty, [this](const VarNode* shape) { shapes.insert(shape); });
+    }
+  };
+  Collector collector;
+  collector.VisitExpr(func);
+  return collector.shapes;
+}
+
 /// Replaces variables by others of the same type; what they stood for is decided by derived classes
-/// binding by binding.
+/// binding by binding. Types stay, and so do the variables in them.
 class Forwarder : public TypeKeepingMutator {
  public:
+  explicit Forwarder(const Function& func) : in_types_(ShapesInTypes(func)) {}
+
   using ExprMutatorBase::VisitExpr_;
   Expr VisitExpr_(const VarNode* op) override {
     auto it = alias_.find(op);
@@ -38,10 +55,13 @@ class Forwarder : public TypeKeepingMutator {
 
  protected:
   std::unordered_map<const VarNode*, Expr> alias_;
+  const std::unordered_set<const VarNode*> in_types_;
 };
 
 class Canonicalizer : public Forwarder {
  public:
+  using Forwarder::Forwarder;
+
   BindingBlock VisitBindingBlock(const BindingBlock& block) override {
     bool dataflow = block.as<DataflowBlockNode>() != nullptr;
     Array<Binding> kept;
@@ -64,7 +84,8 @@ class Canonicalizer : public Forwarder {
       bool escapes = dataflow && !b->var.as<DataflowVarNode>();
       bool leaf = value.as<VarNode>() || value.as<ConstantNode>() || value.as<ShapeExprNode>();
       bool hidden = value.as<DataflowVarNode>() != nullptr;
-      if (leaf && !(escapes && hidden) && SameType(b->var, value)) {
+      const bool needed = (escapes && hidden) || in_types_.count(b->var.get());
+      if (leaf && !needed && SameType(b->var, value)) {
         alias_[b->var.get()] = value;
         same = false;
         continue;
@@ -105,7 +126,7 @@ class Canonicalizer : public Forwarder {
 };
 
 Function Canonicalize(Function func, const IRModule&, const PassContext&) {
-  return Downcast<Function>(Canonicalizer().VisitExpr(func));
+  return Downcast<Function>(Canonicalizer(func).VisitExpr(func));
 }
 const FunctionPassRegistration kCanonicalize({"relax.CanonicalizeBindings",
                                               "Forwards aliases, proven casts and tuple fields.",
@@ -113,7 +134,7 @@ const FunctionPassRegistration kCanonicalize({"relax.CanonicalizeBindings",
 
 class CSE : public Forwarder {
  public:
-  explicit CSE(bool call_only) : call_only_(call_only) {}
+  CSE(const Function& func, bool call_only) : Forwarder(func), call_only_(call_only) {}
 
   BindingBlock VisitBindingBlock(const BindingBlock& block) override {
     bool dataflow = block.as<DataflowBlockNode>() != nullptr;
@@ -138,7 +159,7 @@ class CSE : public Forwarder {
           if (Same(e, value)) found = &v;
         }
         if (found != nullptr) {
-          if (!(output && found->as<DataflowVarNode>())) {
+          if (!(output && found->as<DataflowVarNode>()) && !in_types_.count(vb->var.get())) {
             alias_[vb->var.get()] = *found;
             same = false;
             continue;
@@ -234,7 +255,7 @@ Pass CanonicalizeBindings() { return kCanonicalize(); }
 Pass EliminateCommonSubexpr(bool call_only) {
   return CreateFunctionPass(
       [call_only](Function f, IRModule, PassContext) {
-        return Downcast<Function>(CSE(call_only).VisitExpr(f));
+        return Downcast<Function>(CSE(f, call_only).VisitExpr(f));
       },
       1, "EliminateCommonSubexpr", {});
 }

@@ -7,6 +7,7 @@
 /// + - * / and sqrt. Integers wrap at their width when stored.
 #include "relax/transform/const_math.h"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <unordered_map>
@@ -192,6 +193,10 @@ void ForEach(const Shape& shape, const Operand* (&ops)[N], const Fn& f) {
   }
 }
 
+Shape ShapeOfConstant(const ConstantNode* c) {
+  return Shape(c->data.shape().begin(), c->data.shape().end());
+}
+
 std::optional<Shape> StaticShape(const Call& call) {
   const auto* t = call->ty.as<TensorTypeNode>();
   if (t == nullptr || t->IsUnknownDtype() || !Covered(t->ElementType())) return std::nullopt;
@@ -272,6 +277,13 @@ Optional<Expr> EvalUnary(const Call& call, const Unary& op) {
   return Constant(out);
 }
 
+/// The upper half of a float32, rounded to even; NaN stays NaN. Weights are many: inline.
+uint16_t RoundToBfloat16(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  if ((bits & 0x7fffffffU) > 0x7f800000U) return static_cast<uint16_t>(bits >> 16 | 0x40U);
+  return static_cast<uint16_t>((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16);
+}
+
 Optional<Expr> EvalCast(const Call& call) {
   auto shape = StaticShape(call);
   Operand a;
@@ -279,6 +291,12 @@ Optional<Expr> EvalCast(const Call& call) {
   DataType to = call->ty.as<TensorTypeNode>()->ElementType();
   ffi::Tensor out = NewHostTensor(*shape, to);
   bool from_float = a.dtype.is_any_float(), bad = false;
+  if (a.dtype == DataType::Float(32) && to.is_bfloat16()) {
+    const auto* from = reinterpret_cast<const float*>(a.data);
+    auto* at = reinterpret_cast<uint16_t*>(TensorBytes(out));
+    for (int64_t i = 0; i < out.numel(); ++i) at[i] = RoundToBfloat16(from[i]);
+    return Constant(out);
+  }
   const Operand* ops[1] = {&a};
   ForEach(*shape, ops, [&](int64_t o, const int64_t* at) {
     char* dst = TensorBytes(out) + o * to.bytes();
@@ -292,6 +310,38 @@ Optional<Expr> EvalCast(const Call& call) {
     if (!bad) StoreScalar(dst, to, v);
   });
   if (bad) return std::nullopt;
+  return Constant(out);
+}
+
+/// (q - zero) * scale in float32, as kernels compute it.
+Optional<Expr> EvalDequantize(const Call& call) {
+  auto shape = StaticShape(call);
+  if (!shape) return std::nullopt;
+  const DataType to = call->ty.as<TensorTypeNode>()->ElementType();
+  Operand ops[3];
+  for (int k = 0; k < 3; ++k) {
+    // Scales and zero points are no broadcast operands: they lie along the axis.
+    const auto* c = call->args[k].as<ConstantNode>();
+    if (c == nullptr || (k > 0 && c->data.ndim() > 1)) return std::nullopt;
+    if (!MakeOperand(call->args[k], k == 0 ? *shape : ShapeOfConstant(c), &ops[k])) {
+      return std::nullopt;
+    }
+    if (k == 0) continue;
+    ops[k].strides.assign(shape->size(), 0);
+    if (c->data.numel() == 1) continue;
+    const int64_t axis = AttrsOf<QuantizeAttrs>(call.get())->axis;
+    ops[k].strides[axis < 0 ? axis + static_cast<int64_t>(shape->size()) : axis] = 1;
+  }
+  if (!to.is_any_float() || ops[0].dtype.is_any_float() || !ops[1].dtype.is_any_float()) {
+    return std::nullopt;
+  }
+  ffi::Tensor out = NewHostTensor(*shape, to);
+  const Operand* all[3] = {&ops[0], &ops[1], &ops[2]};
+  ForEach(*shape, all, [&](int64_t o, const int64_t* at) {
+    const auto difference = static_cast<float>(ops[0].I(at[0]) - ops[2].I(at[2]));
+    const float value = difference * static_cast<float>(ops[1].F(at[1]));
+    StoreScalar(TensorBytes(out) + o * to.bytes(), to, static_cast<double>(value));
+  });
   return Constant(out);
 }
 
@@ -323,6 +373,7 @@ Optional<Expr> EvalWhere(const Call& call) {
 Optional<Expr> EvalElementwise(const Call& call, std::string_view name) {
   if (name == "relax.astype" || name == "relax.wrap_param") return EvalCast(call);
   if (name == "relax.where") return EvalWhere(call);
+  if (name == "relax.dequantize") return EvalDequantize(call);
   if (auto it = Unaries().find(name); it != Unaries().end()) return EvalUnary(call, it->second);
   if (auto it = Binaries().find(name); it != Binaries().end()) return EvalBinary(call, it->second);
   return std::nullopt;

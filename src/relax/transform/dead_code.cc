@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "relax/analysis/type_rewrite.h"
 #include "relax/transform/utils.h"
 
 namespace tvm {
@@ -37,6 +38,7 @@ class Liveness : public ExprVisitor {
     for (const Var& s : SymbolicVarsInType(op->ty)) {
       if (!s.same_as(GetRef<Var>(op))) VisitExpr_(s.get());
     }
+    ForEachShapeVar(op->ty, [this](const VarNode* shape) { VisitExpr_(shape); });
   }
   void VisitExpr_(const SeqExprNode* op) override { Seq(op); }
   void VisitExpr_(const FunctionNode* op) override { Seq(op->body.get()); }

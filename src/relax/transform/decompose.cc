@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// \file
-/// \brief DecomposeOpsForInference: batch norm as arithmetic, attention as products and softmax,
-/// shapes from tensors as checked packed calls.
+/// \brief DecomposeOpsForInference: batch norm as arithmetic, attention that no kernel streams as
+/// products and softmax, shapes from tensors as checked packed calls.
 ///
 ///   R.nn.batch_norm(x, g, b, m, v)  =>  x * (g / sqrt(v + eps)) + (b - m * g / sqrt(v + eps))
 #include <tvm/ffi/reflection/registry.h>
 #include <tvm/relax/analysis.h>
 #include <tvm/relax/expr_functor.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "relax/ir/utils.h"
@@ -42,7 +43,7 @@ class Decomposer : public ExprMutator {
   }
 
  private:
-  Expr Emit(const Expr& e) { return builder_->Emit(e); }
+  Var Emit(const Expr& e) { return builder_->Emit(e); }
   Expr Op2(const char* name, const Expr& a, const Expr& b) { return Emit(MakeOp(name, {a, b})); }
 
   Expr BatchNorm(const Call& call) {
@@ -74,6 +75,12 @@ class Decomposer : public ExprMutator {
     const auto* k = call->args[1]->ty.as<TensorTypeNode>();
     if (!q->GetShape().has_value() || !k->GetShape().has_value() || q->IsUnknownDtype())
       return call;
+    // One streaming kernel, which needs no tensor of scores and no mask.
+    const bool streams = std::all_of(call->args.begin(), call->args.end(), [](const Expr& a) {
+      const auto* type = a->ty.as<TensorTypeNode>();
+      return type->ElementType() == DataType::Float(32) && type->GetStaticShape().has_value();
+    });
+    if (streams) return call;
     auto size = AsInt(q->GetShape().value()[3]);
     if (!attrs->scale.has_value() && !size) return call;
     DataType dtype = q->ElementType();
@@ -145,8 +152,10 @@ class Decomposer : public ExprMutator {
   Expr TensorToShape(const Call& call) {
     const auto* ty = call->ty.as<ShapeTypeNode>();
     if (ty->IsUnknownNdim()) return call;
-    Var shape = builder_->Emit(
-        MakePackedCall("vm.builtin.tensor_to_shape", {call->args[0]}, ShapeType(ty->ndim)));
+    const ShapeType rank(ty->ndim);
+    Var shape =
+        Emit(Call(rank, TVM_RX_OP("call_pure_packed"),
+                  {ExternFunc("vm.builtin.tensor_to_shape"), call->args[0]}, Attrs(), {rank}));
     Array<PrimExpr> symbols;
     for (int i = 0; i < ty->ndim; ++i) {
       symbols.push_back(Downcast<PrimExpr>(Var("x" + std::to_string(i), DataType::Int(64))));

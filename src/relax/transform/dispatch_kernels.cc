@@ -2,7 +2,9 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// \file
 /// \brief DispatchKernels: each function of blocks becomes the loops of its kernel rule.
+#include <tvm/ffi/extra/visit_error_context.h>
 #include <tvm/kernels/rule.h>
+#include <tvm/relax/expr_functor.h>
 #include <tvm/relax/transform.h>
 #include <tvm/tirx/function.h>
 
@@ -10,6 +12,7 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <unordered_map>
 
 namespace tvm {
 namespace relax {
@@ -41,6 +44,19 @@ void ParallelFor(size_t n, const F& f) {
   if (error) std::rethrow_exception(error);
 }
 
+/// How often the graph functions of a module name each global variable.
+std::unordered_map<std::string, int64_t> CountCalls(const IRModule& mod) {
+  struct Counter : public ExprVisitor {
+    std::unordered_map<std::string, int64_t> calls;
+    void VisitExpr_(const GlobalVarNode* op) override { ++calls[op->name_hint]; }
+  };
+  Counter counter;
+  for (const auto& [gv, base] : mod->functions) {
+    if (auto func = base.as<Function>()) counter.VisitExpr(func.value());
+  }
+  return counter.calls;
+}
+
 IRModule Run(IRModule mod, const Target& target) {
   std::vector<std::pair<GlobalVar, tirx::PrimFunc>> work;
   for (const auto& [gv, base] : mod->SortedFunctions()) {
@@ -52,11 +68,20 @@ IRModule Run(IRModule mod, const Target& target) {
     work.emplace_back(gv, func.value());
   }
   if (work.empty()) return mod;
+  const auto calls = CountCalls(mod);
+  std::vector<kernels::KernelGroup> groups;
+  for (const auto& [gv, f] : work) {
+    auto it = calls.find(gv->name_hint);
+    groups.push_back({gv->name_hint, f, it == calls.end() ? 1 : it->second});
+  }
+  const std::vector<kernels::KernelChoice> choices = kernels::ChooseKnobs(groups, target);
   ParallelFor(work.size(), [&](size_t i) {
     TargetScope scope(target);
-    tirx::PrimFunc f = kernels::Emit(work[i].second, target);
+    TVM_FFI_VISIT_BEGIN();
+    tirx::PrimFunc f = kernels::EmitChosen(work[i].second, target, choices[i]);
     // The virtual machine passes what the memory plan made: no checks are needed.
     work[i].second = tvm::WithAttr(f, tirx::attr::kNoArgCheck, ffi::Any(true));
+    TVM_FFI_VISIT_END(work[i].first);
   });
   auto* node = mod.CopyOnWrite();
   for (const auto& [gv, f] : work) node->Update(gv, f);

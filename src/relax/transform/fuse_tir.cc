@@ -7,6 +7,7 @@
 ///     =>  PrimFunc fused(x, gv): block root: lv = alloc_buffer; (add's blocks); (exp's blocks)
 ///
 /// Values inside of the function become buffers of the root block. Tuples are flattened.
+#include <tvm/ffi/extra/visit_error_context.h>
 #include <tvm/ffi/reflection/registry.h>
 #include <tvm/relax/analysis.h>
 #include <tvm/relax/expr_functor.h>
@@ -64,9 +65,11 @@ class KernelMerger {
     std::vector<Buffer> results = MakeResults();
     for (const BindingBlock& block : func_->body->blocks) {
       for (const Binding& b : block->bindings) {
+        TVM_FFI_VISIT_BEGIN();
         const auto* vb = b.as<VarBindingNode>();
         if (vb == nullptr) Unsupported("a match_cast");
         values_[vb->var.get()] = Evaluate(vb->var, vb->value);
+        TVM_FFI_VISIT_END(b);
       }
     }
     Array<Var> params;
@@ -328,7 +331,10 @@ IRModule Run(IRModule mod, const PassContext&) {
         func.value()->GetAttr<String>(attr::kComposite).has_value()) {
       continue;  // another compiler's
     }
-    PrimFunc kernel = KernelMerger(mod, gv, func.value()).Run();
+    PrimFunc kernel;
+    TVM_FFI_VISIT_BEGIN();
+    kernel = KernelMerger(mod, gv, func.value()).Run();
+    TVM_FFI_VISIT_END(gv);
     GlobalVar var(gv->name_hint, kernel->ty);
     merged.emplace(gv.get(), var);
     kernels.emplace_back(var, kernel);

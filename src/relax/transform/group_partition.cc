@@ -13,6 +13,7 @@
 #include "relax/ir/utils.h"
 #include "relax/op/call_like.h"
 #include "relax/op/common.h"
+#include "relax/transform/attention_pattern.h"
 #include "relax/transform/kernel_builder.h"
 
 namespace tvm {
@@ -28,12 +29,13 @@ constexpr int64_t kMaxCopies = 192;
 /// How often the expression of an operator reads an operand, or more.
 int64_t ReadsOfOperand(const CallNode* call) {
   static const std::unordered_set<std::string> kOnce{
-      "add",      "subtract", "multiply",      "divide",      "maximum",     "minimum",
-      "negative", "abs",      "exp",           "log",         "sqrt",        "rsqrt",
-      "tanh",     "sigmoid",  "erf",           "nn.relu",     "astype",      "floor",
-      "ceil",     "round",    "trunc",         "sin",         "cos",         "clip",
-      "where",    "equal",    "not_equal",     "less",        "less_equal",  "greater",
-      "isnan",    "isinf",    "greater_equal", "logical_and", "logical_not", "logical_or"};
+      "add",      "subtract",  "multiply",      "divide",      "maximum",     "minimum",
+      "negative", "abs",       "exp",           "log",         "sqrt",        "rsqrt",
+      "tanh",     "sigmoid",   "erf",           "nn.relu",     "astype",      "floor",
+      "ceil",     "round",     "trunc",         "sin",         "cos",         "clip",
+      "where",    "equal",     "not_equal",     "less",        "less_equal",  "greater",
+      "isnan",    "isinf",     "greater_equal", "logical_and", "logical_not", "logical_or",
+      "quantize", "dequantize"};
   const auto* op = call->op.as<OpNode>();
   if (op == nullptr) return 1;
   const std::string name(op->name);
@@ -81,15 +83,43 @@ bool SameShape(const Type& a, const Type& b) {
   return true;
 }
 
+/// nn.pad that puts a constant around an image, and is read by a convolution without a border.
+bool IsBorderOf(const CallNode* pad, const CallNode* conv, const Var& padded) {
+  if (!pad->op.same_as(TVM_RX_OP("nn.pad")) || !conv->op.same_as(TVM_RX_OP("nn.conv2d"))) {
+    return false;
+  }
+  const auto* p = AttrsOf<PadAttrs>(pad);
+  const auto* c = AttrsOf<Conv2DAttrs>(conv);
+  if (p->pad_mode != "constant" || !conv->args[0].same_as(padded)) return false;
+  if (p->pad_width.size() != 8) return false;
+  // Rules for float32 (Winograd) take a border to be zero; those for 8 bits do not.
+  const auto* image = pad->args[0]->ty.as<TensorTypeNode>();
+  if (p->pad_value != 0 && (image == nullptr || image->ElementType().bits() != 8)) return false;
+  for (int64_t width : c->padding) {
+    if (width != 0) return false;
+  }
+  for (int64_t width : p->pad_width) {
+    if (width < 0) return false;
+  }
+  for (char axis : {'N', 'C'}) {
+    const int at = 2 * LayoutAxis(c->data_layout, axis);
+    if (p->pad_width[at] != 0 || p->pad_width[at + 1] != 0) return false;
+  }
+  return true;
+}
+
 bool IsEwise(const OpRow* row) {
   return row->pattern == OpPattern::kElemWise || row->pattern == OpPattern::kBroadcast;
 }
 
 class Partitioner {
  public:
+  explicit Partitioner(const Target& target) : target_(target) {}
+
   Partition Run(const BindingBlock& block, const std::unordered_set<const VarNode*>& outside) {
     Index(block, outside);
     p_.group_of.assign(p_.nodes.size(), -1);
+    for (size_t i = 0; i < p_.nodes.size(); ++i) GrowAttention(static_cast<int>(i));
     for (size_t i = 0; i < p_.nodes.size(); ++i) {
       if (IsAnchor(static_cast<int>(i))) GrowAnchor(static_cast<int>(i));
     }
@@ -207,19 +237,39 @@ class Partitioner {
     bool fuses = N(a).row->pattern != OpPattern::kOpaque && TypeOf(a).as<TensorTypeNode>();
     std::vector<int> members{a};
     if (fuses) {
-      Type shape = TypeOf(a);
-      bool permuted = false;
-      members = GrowForward(members, [&](int c) {
-        if (permuted) return false;
-        if (N(c).call->op.same_as(TVM_RX_OP("permute_dims")) && IsContraction(a)) {
-          permuted = true;  // the store goes elsewhere, and ends the group
-          return true;
-        }
-        return IsEwise(N(c).row) && SameShape(TypeOf(c), shape);
-      });
+      members = GrowEpilogue(a);
       AddProducers(a, &members);
     }
     Commit(members, a);
+  }
+
+  /// An anchor and what is done to its result.
+  std::vector<int> GrowEpilogue(int a) {
+    Type shape = TypeOf(a);
+    bool permuted = false;
+    return GrowForward({a}, [&](int c) {
+      if (permuted) return false;
+      if (N(c).call->op.same_as(TVM_RX_OP("permute_dims")) && IsContraction(a)) {
+        permuted = true;  // the store goes elsewhere, and ends the group
+        return true;
+      }
+      return IsEwise(N(c).row) && SameShape(TypeOf(c), shape);
+    });
+  }
+
+  void GrowAttention(int i) {
+    if (!Free(i)) return;
+    std::vector<int> members{i};
+    if (IsContraction(i)) {
+      auto before = AttentionMembers(p_, i, target_);
+      if (!before) return;
+      members = GrowEpilogue(i);
+      members.insert(members.end(), before->begin() + 1, before->end());  // the first one is `i`
+    } else if (!StreamsAttention(GetRef<Call>(N(i).call), target_)) {
+      return;
+    }
+    Commit(members, i);
+    p_.groups.back().attention = true;
   }
 
   bool IsContraction(int a) {
@@ -227,8 +277,9 @@ class Partitioner {
     return op.same_as(TVM_RX_OP("matmul"));
   }
 
-  /// Producers that nothing else reads: transposes in front of a product, element-wise maths in
-  /// front of a reduction over rows, and what the element-wise members read besides.
+  /// Producers that nothing else reads: transposes in front of a product, the border of a
+  /// convolution, element-wise maths in front of a reduction over rows, and what the element-wise
+  /// members read besides.
   void AddProducers(int a, std::vector<int>* members) {
     bool product = IsContraction(a);
     const Expr& op = N(a).call->op;
@@ -246,9 +297,10 @@ class Partitioner {
         bool take = false;
         if (for_anchor) {
           bool transpose = product && m == a && N(q).call->op.same_as(TVM_RX_OP("permute_dims"));
-          take = transpose || (row && IsEwise(N(q).row) && SameShape(TypeOf(q), in));
+          take = transpose || (row && IsEwise(N(q).row) && SameShape(TypeOf(q), in)) ||
+                 (m == a && IsBorderOf(N(q).call, N(a).call, N(q).binding->var));
         } else {
-          take = IsEwise(N(q).row) && SameShape(TypeOf(q), TypeOf(m));
+          take = IsEwise(N(q).row) && SameShape(TypeOf(q), TypeOf(m)) && !FollowsAnchor(q);
         }
         if (!take || std::find(members->begin(), members->end(), q) != members->end()) continue;
         if (!Fits(*members, q)) continue;
@@ -256,6 +308,16 @@ class Partitioner {
         before.push_back(for_anchor);
       }
     }
+  }
+
+  /// Whether an anchor whose group is still to be made computes `q`, which that group should end
+  /// with.
+  bool FollowsAnchor(int q) {
+    for (int p : N(q).producers) {
+      if (IsAnchor(p)) return true;
+      if (Free(p) && IsEwise(N(p).row) && FollowsAnchor(p)) return true;
+    }
+    return false;
   }
 
   /// Whether something outside of the group reads `q`.
@@ -290,14 +352,16 @@ class Partitioner {
     Commit(members, -1);
   }
 
+  const Target& target_;
   Partition p_;
 };
 
 }  // namespace
 
 Partition PartitionBlock(const BindingBlock& block,
-                         const std::unordered_set<const VarNode*>& used_outside) {
-  return Partitioner().Run(block, used_outside);
+                         const std::unordered_set<const VarNode*>& used_outside,
+                         const Target& target) {
+  return Partitioner(target).Run(block, used_outside);
 }
 
 }  // namespace relax

@@ -6,6 +6,7 @@
 #define TVM_SRC_RELAX_TRANSFORM_GROUP_PARTITION_H_
 
 #include <tvm/relax/op_row.h>
+#include <tvm/target/target.h>
 
 #include <unordered_map>
 #include <unordered_set>
@@ -30,6 +31,7 @@ struct OpNodeInfo {
 struct OpGroup {
   std::vector<int> members;  ///< in program order; the last one's value is the group's output
   int anchor = -1;           ///< member that reduces, or -1 for element-wise groups
+  bool attention = false;    ///< all of an attention, whose anchor is the last product
 };
 
 /// Members of every group, and for each binding its group or -1.
@@ -39,11 +41,13 @@ struct Partition {
   std::vector<int> group_of;
 };
 
-/// Grows a group around every anchor (products, convolutions, reductions, normalisations): forward
+/// Puts each attention that a kernel rule streams into one group, then grows a group around every
+/// other anchor (products, convolutions, reductions, normalisations): forward
 /// over element-wise consumers while one value leaves the group, backward over element-wise or
 /// transposing producers that nothing else reads. What is left forms element-wise groups.
 Partition PartitionBlock(const BindingBlock& block,
-                         const std::unordered_set<const VarNode*>& used_outside);
+                         const std::unordered_set<const VarNode*>& used_outside,
+                         const Target& target);
 
 }  // namespace relax
 }  // namespace tvm

@@ -22,6 +22,8 @@
 #include "relax/ir/utils.h"
 #include "relax/op/call_like.h"
 #include "relax/op/common.h"
+#include "relax/op/lower.h"
+#include "relax/transform/attention_pattern.h"
 #include "relax/transform/const_eval.h"
 #include "relax/transform/group_partition.h"
 #include "relax/transform/kernel_builder.h"
@@ -66,7 +68,7 @@ class GroupLowering : public ExprMutator {
   }
 
   BindingBlock VisitBindingBlock(const BindingBlock& block) override {
-    Partition p = PartitionBlock(block, OutsideUses(block));
+    Partition p = PartitionBlock(block, OutsideUses(block), target_);
     if (block.as<DataflowBlockNode>()) {
       builder_->BeginDataflowBlock();
     } else {
@@ -141,8 +143,14 @@ class GroupLowering : public ExprMutator {
     for (size_t i = 0; i < group.members.size(); ++i) {
       if (group.members[i] == group.anchor) anchor = static_cast<int>(i);
     }
+    const double border = MergeBorder(&ops, &anchor);
     PackedWeight packed;
-    if (anchor >= 0) packed = packing_.Plan(ops[anchor].second);
+    if (group.attention) {
+      packed.anchor_attrs = AttentionAnnotations();
+    } else if (anchor >= 0) {
+      packed = packing_.Plan(ops[anchor].second);
+    }
+    if (border != 0) packed.anchor_attrs.Set(kBorder, border);
 
     Expr value = CallGroup(ops, anchor, packed);
     const Binding& last = p.nodes[group.members.back()].binding;
@@ -151,6 +159,29 @@ class GroupLowering : public ExprMutator {
       value = Tuple({builder_->Emit(value)});
     }
     ReEmit(last.as<VarBindingNode>(), value);
+  }
+
+  /// pad(x) in front of the anchor, a convolution, becomes its own padding. Returns what it holds.
+  static double MergeBorder(std::vector<std::pair<Var, Call>>* ops, int* anchor) {
+    if (*anchor < 0 || !(*ops)[*anchor].second->op.same_as(TVM_RX_OP("nn.conv2d"))) return 0;
+    Call& conv = (*ops)[*anchor].second;
+    for (int i = 0; i < *anchor; ++i) {
+      const auto& [var, pad] = (*ops)[i];
+      if (!conv->args[0].same_as(var) || !pad->op.same_as(TVM_RX_OP("nn.pad"))) continue;
+      const auto* attrs = AttrsOf<PadAttrs>(pad.get());
+      auto merged = ffi::make_object<Conv2DAttrs>(*AttrsOf<Conv2DAttrs>(conv.get()));
+      const int h = 2 * LayoutAxis(merged->data_layout, 'H');
+      const int w = 2 * LayoutAxis(merged->data_layout, 'W');
+      const Ints& width = attrs->pad_width;
+      merged->padding = Ints{width[h], width[w], width[h + 1], width[w + 1]};
+      const double value = attrs->pad_value;
+      conv = Call(conv->ty, conv->op, {pad->args[0], conv->args[1]}, Attrs(merged), conv->ty_args,
+                  conv->span);
+      ops->erase(ops->begin() + i);
+      --*anchor;
+      return value;
+    }
+    return 0;
   }
 
   /// Operands keep variables of the group itself, which are not in the remap table.
@@ -188,7 +219,11 @@ class GroupLowering : public ExprMutator {
     }
     for (size_t i = 0; i < ops.size(); ++i) {
       Map<String, ffi::Any> attrs;
-      if (static_cast<int>(i) == anchor) attrs = packed.anchor_attrs;
+      if (static_cast<int>(i) == anchor) {
+        attrs = packed.anchor_attrs;
+      } else if (ops[i].second->op.same_as(TVM_RX_OP("matmul"))) {
+        attrs.Set(kernels::kTileOp, String());  // a group has one anchor
+      }
       builder.Add(ops[i].first, ops[i].second, attrs);
     }
     return builder.Finish({ops.back().first});
@@ -271,6 +306,9 @@ class GroupLowering : public ExprMutator {
       names[packed.original.get()] = "p0";
       s += "packed" + std::to_string(anchor) + packed.key + ";";
       s += TypeText(packed.original->ty, &key.symbolic);
+    }
+    if (auto border = packed.anchor_attrs.find(kBorder); border != packed.anchor_attrs.end()) {
+      s += "border" + std::to_string((*border).second.cast<double>()) + ";";
     }
     std::function<void(const Expr&)> operand = [&](const Expr& a) {
       auto it = names.find(a.get());

@@ -215,6 +215,10 @@ class LayoutPlanner : public ExprMutator {
     auto var = image.as<Var>();
     auto value = var.has_value() ? builder_->LookupBinding(var.value()) : std::nullopt;
     const CallNode* turn = value.has_value() ? value.value().as<CallNode>() : nullptr;
+    if (turn != nullptr && turn->op.same_as(TVM_RX_OP("nn.pad"))) {
+      // Beside its convolution the border costs nothing.
+      return Padded(turn, Emit(TurnedImage(turn->args[0])));
+    }
     if (turn == nullptr || !turn->op.same_as(TVM_RX_OP("permute_dims"))) {
       return Permute(image, kToNhwc);
     }
@@ -331,7 +335,7 @@ class LayoutPlanner : public ExprMutator {
     const auto* a = AttrsOf<Conv2DTransposeAttrs>(call);
     auto x = call->args[0]->ty.as<TensorTypeNode>()->GetStaticShape();
     auto w = call->args[1]->ty.as<TensorTypeNode>()->GetStaticShape();
-    if (!x.has_value() || !w.has_value() || !a->out_dtype.is_void()) return std::nullopt;
+    if (!x.has_value() || !w.has_value()) return std::nullopt;
     int64_t ic = w.value()[0], oc = w.value()[1], kh = w.value()[2], kw = w.value()[3];
     bool tiles = a->strides[0] == kh && a->strides[1] == kw && a->dilation[0] == 1 &&
                  a->dilation[1] == 1 && a->output_padding[0] == 0 && a->output_padding[1] == 0;
@@ -343,7 +347,7 @@ class LayoutPlanner : public ExprMutator {
                                           ShapeExpr(Dims({ic, kh * kw * oc}))}));
     Expr rows =
         Emit(MakeOp("reshape", {MovedImage(call->args[0]), ShapeExpr(Dims({n * h * wd, ic}))}));
-    Expr y = Emit(MakeOp("matmul", {rows, weight}));
+    Expr y = Emit(MakeOp("matmul", {rows, weight}, {{"out_dtype", ffi::Any(a->out_dtype)}}));
     Expr split = Emit(MakeOp("reshape", {y, ShapeExpr(Dims({n, h, wd, kh, kw, oc}))}));
     Expr turned = Emit(MakeOp("permute_dims", {split}, {{"axes", Ints{0, 1, 3, 2, 4, 5}}}));
     return MakeOp("reshape", {turned, ShapeExpr(Dims({n, h * kh, wd * kw, oc}))});
@@ -424,13 +428,17 @@ class LayoutPlanner : public ExprMutator {
 
   Optional<Expr> Pad(const CallNode* call) {
     if (!IsImage(call->args[0])) return std::nullopt;
+    return Padded(call, MovedImage(call->args[0]));
+  }
+  /// What `call` does to an image, done to the same image in NHWC.
+  static Expr Padded(const CallNode* call, const Expr& moved_image) {
     const Ints& width = AttrsOf<PadAttrs>(call)->pad_width;
     Ints moved;
     for (int64_t d : kToNhwc) {
       moved.push_back(width[2 * d]);
       moved.push_back(width[2 * d + 1]);
     }
-    return WithAttrs(call, {MovedImage(call->args[0])}, {{"pad_width", moved}});
+    return WithAttrs(call, {moved_image}, {{"pad_width", moved}});
   }
 
   /// permute(value) of a moved value: composed with the move. The result has its own layout.

@@ -4,6 +4,10 @@
 
 #include <tvm/kernels/winograd.h>
 
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
 #include "relax/ir/utils.h"
 #include "relax/op/call_like.h"
 #include "relax/op/common.h"
@@ -29,22 +33,81 @@ PackedWeight Annotate(const kernels::KernelPlan& plan) {
   return r;
 }
 
+/// `weight` [k, n] as [ceil(n / panel), ceil(k / group), panel, group], zero past its end; with
+/// `sums`, each panel starts with one more row: the int32 of -128 times the sum of each column.
+template <typename T>
+void PackWords(const char* weight, int64_t k, int64_t n, int64_t panel, int64_t group, bool sums,
+               T* to) {
+  const int64_t words = (k + group - 1) / group + (sums ? 1 : 0);
+  for (int64_t first = 0; first < n; first += panel, to += words * panel * group) {
+    const int64_t width = std::min(panel, n - first);
+    std::memset(to, 0, static_cast<size_t>(words * panel * group) * sizeof(T));
+    std::vector<int64_t> total(static_cast<size_t>(panel), 0);
+    for (int64_t r = 0; r < k; ++r) {
+      const char* from = weight + (r * n + first) * static_cast<int64_t>(sizeof(T));
+      T* row = to + (r / group + (sums ? 1 : 0)) * panel * group + r % group;
+      for (int64_t col = 0; col < width; ++col) {
+        T value;  // a constant in a mapped file may lie anywhere
+        std::memcpy(&value, from + col * static_cast<int64_t>(sizeof(T)), sizeof(T));
+        row[col * group] = value;
+        total[static_cast<size_t>(col)] += value;
+      }
+    }
+    for (int64_t col = 0; sums && col < width; ++col) {
+      const auto start =
+          static_cast<int32_t>(static_cast<uint32_t>(-128 * total[static_cast<size_t>(col)]));
+      std::memcpy(to + col * group, &start, sizeof(start));
+    }
+  }
+}
+
+ffi::Tensor PackWordsOf(const ffi::Tensor& weight, int64_t k, int64_t n,
+                        const kernels::KernelPlan& plan) {
+  const DataType dtype(weight.dtype());
+  const int64_t words = (k + plan.k_group - 1) / plan.k_group + (plan.column_sums ? 1 : 0);
+  ffi::Tensor to =
+      NewHostTensor({(n + plan.panel - 1) / plan.panel, words, plan.panel, plan.k_group}, dtype);
+  const char* from = TensorBytes(weight);
+  auto pack = [&]<typename T>(T) {
+    PackWords(from, k, n, plan.panel, plan.k_group, plan.column_sums,
+              reinterpret_cast<T*>(TensorBytes(to)));
+  };
+  if (dtype.bits() == 8 && dtype.is_int()) {
+    pack(int8_t{});
+  } else if (dtype.bits() == 8) {
+    pack(uint8_t{});
+  } else if (dtype.bits() == 16) {
+    pack(uint16_t{});
+  } else {
+    TVM_FFI_THROW(InternalError) << "no kernel groups the rows of a weight of " << dtype.ToString();
+  }
+  return to;
+}
+
 }  // namespace
 
-Expr WeightPacking::Pack(const Expr& weight, int64_t k, int64_t n, int64_t stride_k,
-                         int64_t stride_n, int64_t panel) {
-  Key key{weight.get(), k, n, stride_k, stride_n, panel};
+void WeightPacking::Pack(const Expr& weight, int64_t k, int64_t n, const kernels::KernelPlan& plan,
+                         PackedWeight* result) {
+  const std::string form = "p" + std::to_string(plan.panel) + "g" + std::to_string(plan.k_group) +
+                           (plan.column_sums ? "s" : "");
+  result->original = weight;
+  result->anchor_attrs.Set(kernels::kPanel, plan.panel);
+  if (plan.k_group > 1) result->anchor_attrs.Set(kernels::kKGroup, plan.k_group);
+  if (plan.column_sums) result->anchor_attrs.Set(kernels::kColumnSums, int64_t{1});
+  result->key = form;
+  Key key{weight.get(), k, n, form};
   auto it = packed_.find(key);
-  if (it != packed_.end()) return it->second;
-  const auto* c = weight.as<ConstantNode>();
-  Expr value = Constant(PackPanels(c->data, k, n, stride_k, stride_n, panel));
-  packed_.emplace(key, value);
-  return value;
+  if (it == packed_.end()) {
+    const ffi::Tensor& data = weight.as<ConstantNode>()->data;
+    ffi::Tensor packed =
+        plan.k_group > 1 ? PackWordsOf(data, k, n, plan) : PackPanels(data, k, n, n, 1, plan.panel);
+    it = packed_.emplace(key, Constant(packed)).first;
+  }
+  result->value = it->second;
 }
 
 Expr WeightPacking::PackWinograd(const Expr& weight, int64_t ic, int64_t oc, int64_t panel) {
-  constexpr int64_t kWinogradKey = -1;  // in the place of a stride
-  Key key{weight.get(), ic, oc, kWinogradKey, kWinogradKey, panel};
+  Key key{weight.get(), ic, oc, "w" + std::to_string(panel)};
   auto it = packed_.find(key);
   if (it != packed_.end()) return it->second;
   constexpr int64_t kPoints = kernels::kWinogradPoints * kernels::kWinogradPoints;
@@ -82,10 +145,7 @@ PackedWeight WeightPacking::PlanMatmul(const Call& call) {
   if (!plan) return {};
   PackedWeight r = Annotate(*plan);
   if (!q.constant_b || plan->panel <= 0 || q.k * q.n == 0) return r;
-  r.original = call->args[1];
-  r.value = Pack(call->args[1], q.k, q.n, q.n, 1, plan->panel);
-  r.anchor_attrs.Set(kernels::kPanel, plan->panel);
-  r.key = "m" + std::to_string(plan->panel);
+  Pack(call->args[1], q.k, q.n, *plan, &r);
   return r;
 }
 
@@ -131,17 +191,15 @@ PackedWeight WeightPacking::PlanConv2d(const Call& call) {
   if (!plan) return {};
   PackedWeight r = Annotate(*plan);
   if (!packs || plan->panel <= 0) return r;
-  r.original = call->args[1];
   if (plan->weight_form == kernels::kWinograd) {
+    r.original = call->args[1];
     r.value = PackWinograd(call->args[1], q->k / 9, q->n, plan->panel);
     r.anchor_attrs.Set(kernels::kPanel, plan->panel);
     r.anchor_attrs.Set(kernels::kWinograd, int64_t{1});
     r.key = "w" + std::to_string(plan->panel);
     return r;
   }
-  r.value = Pack(call->args[1], q->k, q->n, q->n, 1, plan->panel);
-  r.anchor_attrs.Set(kernels::kPanel, plan->panel);
-  r.key = "c" + std::to_string(plan->panel);
+  Pack(call->args[1], q->k, q->n, *plan, &r);
   return r;
 }
 

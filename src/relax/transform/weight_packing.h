@@ -33,13 +33,15 @@ class WeightPacking {
  private:
   PackedWeight PlanMatmul(const Call& call);
   PackedWeight PlanConv2d(const Call& call);
-  Expr Pack(const Expr& weight, int64_t k, int64_t n, int64_t stride_k, int64_t stride_n,
-            int64_t panel);
+  /// Fills `result` with a weight of k rows and n columns, row-major, as the plan wants it.
+  void Pack(const Expr& weight, int64_t k, int64_t n, const kernels::KernelPlan& plan,
+            PackedWeight* result);
   /// A 3x3 weight in HWIO, transformed.
   Expr PackWinograd(const Expr& weight, int64_t ic, int64_t oc, int64_t panel);
 
   Target target_;
-  using Key = std::tuple<const ffi::Object*, int64_t, int64_t, int64_t, int64_t, int64_t>;
+  /// The weight, rows, columns, and the form.
+  using Key = std::tuple<const ffi::Object*, int64_t, int64_t, std::string>;
   std::map<Key, Expr> packed_;
 };
 

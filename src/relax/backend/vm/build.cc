@@ -51,7 +51,10 @@ ffi::Module Build(IRModule mod, Target target, BuildOptions options) {
     mod = transform::BindParams("main", params)(mod);
   }
   if (!options.relax_pipeline.empty()) {
-    for (const transform::Pass& pass : GetPipeline(options.relax_pipeline, target)) mod = pass(mod);
+    for (const transform::Pass& pass :
+         GetPipeline(options.relax_pipeline, target, options.precision)) {
+      mod = pass(mod);
+    }
   }
   ExecBuilder builder = ExecBuilder::Create();
   IRModule kernels = VMCodeGen(builder, mod, exec_mode);
@@ -75,16 +78,19 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("relax.Build",
            [](IRModule mod, Target target, Optional<Map<String, ffi::Any>> params,
               Optional<String> relax_pipeline, Optional<String> tir_pipeline,
-              Optional<String> exec_mode) {
+              Optional<String> exec_mode, Optional<String> precision) {
              BuildOptions o;
              if (params.has_value()) o.params = params.value();
              if (relax_pipeline.has_value()) o.relax_pipeline = relax_pipeline.value();
              if (tir_pipeline.has_value()) o.tir_pipeline = tir_pipeline.value();
              if (exec_mode.has_value()) o.exec_mode = exec_mode.value();
+             if (precision.has_value()) o.precision = precision.value();
              return Build(mod, target, o);
            })
       .def("relax.GetPipeline",
-           [](String name, Target target) { return GetPipeline(name, target); })
+           [](String name, Target target, String precision) {
+             return GetPipeline(name, target, precision);
+           })
       .def("relax.ListPipelines", [] { return ListPipelines(); });
 }
 

@@ -6,6 +6,7 @@
 
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/registry.h>
+#include <tvm/ir/error_context.h>
 #include <tvm/relax/analysis.h>
 #include <tvm/relax/expr_functor.h>
 #include <tvm/runtime/logging.h>
@@ -219,7 +220,11 @@ IRModule VMCodeGen(const ExecBuilder& builder, const IRModule& mod, ExecMode mod
     auto add = [&](tirx::PrimFunc code) { node->Add(GlobalVar("__vmtir__" + name), code); };
     auto sink = native ? MakeNativeSink(builder, name, params, kernels, add)
                        : MakeBytecodeSink(builder, name, params);
-    FunctionCodeGen(builder, mod, sink.get()).Generate(func);
+    try {
+      FunctionCodeGen(builder, mod, sink.get()).Generate(func);
+    } catch (const ffi::Error& error) {
+      throw EnrichFunctionErrorWithContext(error, gv, func, "code generation: virtual machine");
+    }
   }
   for (const auto& [gv, func] : functions) node->Remove(gv);
   return rest;

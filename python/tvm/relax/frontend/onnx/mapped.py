@@ -76,15 +76,23 @@ class MappedModel:
         except KeyError:
             dtype = np.dtype(object)
         shape = tuple(tensor.dims)
-        if dtype.hasobject or str(dtype) in ("int4", "uint4", "float4_e2m1fn"):
+        packed = str(dtype) in ("int4", "uint4")
+        if dtype.hasobject or str(dtype) == "float4_e2m1fn":
             raise ValueError(f"tensor {tensor.name!r} has the element type {tensor.data_type}")
-        expected = int(np.prod(shape, dtype=object)) * dtype.itemsize if shape else dtype.itemsize
+        count = int(np.prod(shape, dtype=object)) if shape else 1
+        expected = (count + 1) // 2 if packed else count * dtype.itemsize
         if any(e < 0 for e in shape) or expected != nbytes:
             raise ValueError(
                 f"tensor {tensor.name!r} of shape {list(shape)} is damaged: {dtype} takes "
                 f"{expected} bytes, the file has {nbytes}"
             )
-        return self.bytes[offset : offset + nbytes].view(dtype).reshape(shape)
+        data = self.bytes[offset : offset + nbytes]
+        if packed:  # two to a byte, the lower half first
+            halves = np.stack([data & 15, data >> 4], axis=-1).reshape(-1)[:count]
+            if str(dtype) == "int4":
+                halves = ((halves ^ 8).astype(np.int8) - 8).astype(np.int8)
+            return halves.astype(dtype).reshape(shape)
+        return data.view(dtype).reshape(shape)
 
     def tensor(self, array: np.ndarray):
         """A tensor over the same bytes of the file; None when `array` is not a plain part of it."""

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The OpenTVM authors
+/// \file
+/// \brief NarrowProducts: operands of products and convolutions in bfloat16, sums in float32.
+///
+///   y = R.nn.relu(R.matmul(x, W)); z = R.matmul(y, V); r = R.add(z, y)
+///     =>  y = R.astype(R.nn.relu(R.matmul(x', W', out_dtype="float32")), "bfloat16")
+///         z = R.matmul(y, V', out_dtype="float32"); r = R.add(z, R.astype(y, "float32"))
+///
+/// A value that a product reads is kept in bfloat16 alone, cast where it is made: that fuses with
+/// its kernel and halves its bytes. Others read it cast back. All other arithmetic, softmax and
+/// norms included, stays in float32, and so do the function's operands and results. What only moves
+/// elements on the way to a product moves bfloat16. What a norm gives to a sum as well, the stream
+/// of a transformer, keeps its float32 beside the copy for products: errors would add up there.
+#include <tvm/relax/analysis.h>
+#include <tvm/relax/attrs.h>
+#include <tvm/relax/expr_functor.h>
+#include <tvm/relax/op_row.h>
+
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "relax/op/call_like.h"
+#include "relax/transform/utils.h"
+
+namespace tvm {
+namespace relax {
+namespace transform {
+
+namespace {
+
+const DataType kWide = DataType::Float(32);
+const DataType kNarrow = DataType::BFloat(16);
+
+bool HasType(const Type& ty, DataType dtype) {
+  const auto* t = ty.as<TensorTypeNode>();
+  return t != nullptr && !t->IsUnknownDtype() && t->ElementType() == dtype;
+}
+std::string_view NameOf(const CallNode* call) {
+  const auto* op = call == nullptr ? nullptr : call->op.as<OpNode>();
+  if (op == nullptr) return "";
+  std::string_view name(op->name.data(), op->name.size());
+  return name.substr(0, 6) == "relax." ? name.substr(6) : name;
+}
+/// A product of two float32 operands.
+bool IsProduct(const CallNode* call) {
+  const std::string_view name = NameOf(call);
+  if (name != "matmul" && name.substr(0, 7) != "nn.conv") return false;
+  return HasType(call->ty, kWide) && HasType(call->args[0]->ty, kWide) &&
+         HasType(call->args[1]->ty, kWide);
+}
+/// The result has the elements of operand 0, or of its fields, as they are.
+bool Moves(const CallNode* call) {
+  static const std::unordered_set<std::string_view> kMoves{
+      "reshape",       "permute_dims", "expand_dims", "squeeze",         "flatten",
+      "strided_slice", "concat",       "take",        "nn.batch_flatten"};
+  return kMoves.count(NameOf(call)) != 0 && HasType(call->ty, kWide);
+}
+template <typename F>
+void ForEachMoved(const CallNode* call, const F& f) {
+  if (const auto* tuple = call->args[0].as<TupleNode>()) {
+    for (const Expr& field : tuple->fields) f(field);
+  } else {
+    f(call->args[0]);
+  }
+}
+
+bool IsNorm(const CallNode* call) {
+  const std::string_view name = NameOf(call);
+  return name == "nn.layer_norm" || name == "nn.rms_norm" || name == "nn.group_norm";
+}
+
+/// Variables that products read, directly or moved, and those that sums read.
+class Wanted : public ExprVisitor {
+ public:
+  std::unordered_set<const VarNode*> vars, summed;
+
+  void VisitBindingBlock(const BindingBlock& block) override {
+    ExprVisitor::VisitBindingBlock(block);  // branches first
+    for (size_t i = block->bindings.size(); i-- > 0;) {
+      const auto* b = block->bindings[i].as<VarBindingNode>();
+      const auto* call = b == nullptr ? nullptr : b->value.as<CallNode>();
+      if (call == nullptr) continue;
+      if (IsProduct(call)) {
+        for (const Expr& a : call->args) Add(a);
+      } else if (Moves(call) && vars.count(b->var.get())) {
+        ForEachMoved(call, [&](const Expr& e) { Add(e); });
+      } else if (NameOf(call) == "add") {
+        for (const Expr& a : call->args) {
+          if (const auto* v = a.as<VarNode>()) summed.insert(v);
+        }
+      }
+    }
+  }
+
+ private:
+  void Add(const Expr& e) {
+    if (const auto* v = e.as<VarNode>()) vars.insert(v);
+  }
+};
+
+template <typename T>
+bool SetOutDtype(const Attrs& attrs, Attrs* result) {
+  const auto* old = attrs.as<T>();
+  if (old == nullptr) return false;
+  auto copy = ffi::make_object<T>(*old);
+  copy->out_dtype = kWide;
+  *result = Attrs(copy);
+  return true;
+}
+Attrs InWide(const CallNode* call) {
+  Attrs result;
+  const bool known = SetOutDtype<MatmulAttrs>(call->attrs, &result) ||
+                     SetOutDtype<Conv1DAttrs>(call->attrs, &result) ||
+                     SetOutDtype<Conv2DAttrs>(call->attrs, &result) ||
+                     SetOutDtype<Conv3DAttrs>(call->attrs, &result) ||
+                     SetOutDtype<Conv1DTransposeAttrs>(call->attrs, &result) ||
+                     SetOutDtype<Conv2DTransposeAttrs>(call->attrs, &result) ||
+                     SetOutDtype<Conv3DTransposeAttrs>(call->attrs, &result);
+  TVM_FFI_ICHECK(known) << "NarrowProducts: " << call->op << " has no output dtype to set";
+  return result;
+}
+
+class Narrower : public ExprMutator {
+ public:
+  using ExprMutator::ExprMutator;
+
+  Function Run(const Function& func) {
+    wanted_.VisitExpr(func);
+    return Downcast<Function>(VisitExpr(func));
+  }
+
+  BindingBlock VisitBindingBlock(const BindingBlock& block) override {
+    BindingBlock result = ExprMutator::VisitBindingBlock(block);
+    // What was made in this block may not be seen in the next.
+    narrow_.clear();
+    narrow_only_.clear();
+    return result;
+  }
+
+  void VisitVarBinding(const VarBindingNode* b) override {
+    const auto* call = b->value.as<CallNode>();
+    const bool wanted = wanted_.vars.count(b->var.get()) != 0 && HasType(b->var->ty, kWide);
+    // What leaves the block keeps its type.
+    const bool leaves = !b->var.as<DataflowVarNode>();
+    if (call != nullptr && wanted && !leaves && Moves(call)) {
+      Array<Expr> args = call->args.Map([this](const Expr& a) { return NarrowAll(a); });
+      SetNarrow(b->var, builder_->Emit(CallWithArgs(call, args), b->var->name));
+      return;
+    }
+    if (call != nullptr && IsProduct(call)) {
+      Call product(call->op, {Narrow(call->args[0]), Narrow(call->args[1])}, InWide(call),
+                   call->ty_args, call->span);
+      Expr value = builder_->Normalize(product);
+      if (!wanted || leaves) return ReEmit(b, value);
+      SetNarrow(b->var, Cast(builder_->Emit(value, b->var->name), kNarrow));
+      return;
+    }
+    const bool stream = IsNorm(call) && wanted_.summed.count(b->var.get()) != 0;
+    if (!wanted || leaves || stream) return ExprMutator::VisitVarBinding(b);
+    Expr value = VisitExpr(b->value);
+    SetNarrow(b->var, Cast(builder_->Emit(value, b->var->name), kNarrow));
+  }
+
+  using ExprMutator::VisitExpr_;
+  Expr VisitExpr_(const VarNode* op) override {
+    // A cast of its own for each reader, so that it becomes part of the reader's kernel.
+    if (narrow_only_.count(op)) return Cast(narrow_.at(op), kWide);
+    return ExprMutator::VisitExpr_(op);
+  }
+  Expr VisitExpr_(const DataflowVarNode* op) override {
+    if (narrow_only_.count(op)) return Cast(narrow_.at(op), kWide);
+    return ExprMutator::VisitExpr_(op);
+  }
+  Expr VisitExpr_(const IfNode* op) override {
+    // A cast made inside of a branch is not known outside.
+    auto saved = narrow_;
+    auto saved_only = narrow_only_;
+    Expr result = ExprMutator::VisitExpr_(op);
+    narrow_ = std::move(saved);
+    narrow_only_ = std::move(saved_only);
+    return result;
+  }
+
+ private:
+  Expr Cast(const Expr& e, DataType dtype) {
+    return builder_->Emit(MakeOp("astype", {e}, {{"dtype", ffi::Any(dtype)}}));
+  }
+  void SetNarrow(const Var& var, const Expr& value) {
+    narrow_[var.get()] = value;
+    narrow_only_.insert(var.get());
+  }
+  Expr Narrow(const Expr& e) {
+    auto known = narrow_.find(e.get());
+    if (known != narrow_.end()) return known->second;
+    Expr value = Cast(VisitExpr(e), kNarrow);
+    narrow_[e.get()] = value;
+    return value;
+  }
+  /// Operand 0 of something that moves elements, and what says where to.
+  Expr NarrowAll(const Expr& e) {
+    if (const auto* tuple = e.as<TupleNode>()) {
+      return Tuple(tuple->fields.Map([this](const Expr& f) { return NarrowAll(f); }));
+    }
+    return HasType(e->ty, kWide) ? Narrow(e) : VisitExpr(e);
+  }
+
+  Wanted wanted_;
+  std::unordered_map<const ffi::Object*, Expr> narrow_;
+  std::unordered_set<const ffi::Object*> narrow_only_;
+};
+
+Function Run(Function func, const IRModule& mod, const PassContext&) {
+  return Narrower(mod).Run(func);
+}
+const FunctionPassRegistration kPass({"relax.NarrowProducts",
+                                      "Operands of products in bfloat16, sums in float32.", Run});
+
+}  // namespace
+
+Pass NarrowProducts() { return kPass(); }
+
+}  // namespace transform
+}  // namespace relax
+}  // namespace tvm

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The OpenTVM authors
+"""Products in bfloat16 on request: what is narrow, and how close the results are."""
+
+import numpy as np
+import pytest
+
+import tvm
+from tvm import relax
+from tvm.relax import op
+
+
+def build(shapes, make, dtype="float32"):
+    bb = relax.BlockBuilder()
+    params = [relax.Var(f"p{i}", relax.TensorType(list(s), dtype)) for i, s in enumerate(shapes)]
+    with bb.function("main", params):
+        with bb.dataflow():
+            out = bb.emit_output(make(bb.emit, *params))
+        bb.emit_func_output(out)
+    return bb.get()
+
+
+def rand(*shape, seed=0):
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def narrowed(mod):
+    after = tvm.ir.transform.Sequential(
+        [relax.transform.Normalize(), relax.transform.NarrowProducts()]
+    )(mod)
+    relax.analysis.well_formed(after)
+    return [
+        (b.value.op.name.removeprefix("relax."), str(b.var.ty.dtype.dtype))
+        for block in after["main"].body.blocks
+        for b in block.bindings
+        if isinstance(b.value, tvm.ir.Call)
+    ]
+
+
+def run(mod, inputs, precision, pipeline="default"):
+    executable = tvm.compile(mod, "llvm", relax_pipeline=pipeline, precision=precision)
+    vm = relax.VirtualMachine(executable, tvm.cpu())
+    return vm["main"](*[tvm.runtime.tensor(x) for x in inputs]).numpy()
+
+
+def two_layers(emit, x):
+    y = emit(op.nn.gelu(emit(op.matmul(x, relax.const(rand(48, 64, seed=1))))))
+    z = emit(op.matmul(y, relax.const(rand(64, 64, seed=2))))
+    return emit(op.nn.softmax(emit(op.add(z, y))))
+
+
+def convolutions(emit, x):
+    y = emit(op.nn.relu(emit(op.nn.conv2d(x, relax.const(rand(16, 3, 3, 3)), padding=1))))
+    y = emit(op.nn.conv2d(y, relax.const(rand(16, 1, 3, 3, seed=1)), padding=1, groups=16))
+    return emit(op.nn.conv2d(y, relax.const(rand(8, 16, 1, 1, seed=2))))
+
+
+def transposed(emit, x):
+    y = emit(op.nn.conv2d_transpose(x, relax.const(rand(3, 8, 2, 2)), strides=2))
+    return emit(op.nn.conv2d(emit(op.nn.relu(y)), relax.const(rand(4, 8, 1, 1, seed=1))))
+
+
+NETWORKS = {
+    "layers": (two_layers, (5, 48)),
+    "convolutions": (convolutions, (1, 3, 9, 10)),
+    "transposed": (transposed, (1, 3, 5, 6)),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("pipeline", ["default", "plain"])
+def test_results_are_close_and_keep_their_type(name, pipeline):
+    make, shape = NETWORKS[name]
+    mod, x = build([shape], make), rand(*shape, seed=9)
+    exact, got = run(mod, [x], "float32"), run(mod, [x], "bf16", pipeline)
+    assert got.dtype == np.float32 and got.shape == exact.shape
+    error = np.abs(got - exact).max() / np.abs(exact).max()
+    assert 0 < error < 2e-2  # 0 would mean that nothing was narrow
+    cosine = (got * exact).sum() / np.sqrt((got**2).sum() * (exact**2).sum())
+    assert cosine > 0.999
+
+
+def test_values_that_products_read_are_narrow_where_they_are_made():
+    assert narrowed(build([(5, 48)], two_layers)) == [
+        ("astype", "bfloat16"),  # x
+        ("astype", "bfloat16"),  # a weight
+        ("matmul", "float32"),
+        ("nn.gelu", "float32"),
+        ("astype", "bfloat16"),
+        ("astype", "bfloat16"),  # a weight
+        ("matmul", "float32"),
+        ("astype", "float32"),  # the sum reads what is kept
+        ("add", "float32"),
+        ("nn.softmax", "float32"),
+    ]
+
+
+def test_moved_values_are_narrow_before_they_move():
+    def make(emit, x):
+        y = emit(op.permute_dims(emit(op.nn.relu(x)), [1, 0]))
+        return emit(op.matmul(y, x))
+
+    found = narrowed(build([(4, 4)], make))
+    assert ("permute_dims", "bfloat16") in found and ("permute_dims", "float32") not in found
+
+
+def test_results_of_the_function_are_not_rounded():
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType([4, 4], "float32"))
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            y = bb.emit_output(op.nn.relu(x))
+            z = bb.emit_output(op.matmul(y, y))
+        bb.emit_func_output(relax.Tuple([y, z]))
+    executable = tvm.compile(bb.get(), "llvm", precision="bf16")
+    value = rand(4, 4)
+    first, _ = relax.VirtualMachine(executable, tvm.cpu())["main"](tvm.runtime.tensor(value))
+    np.testing.assert_array_equal(first.numpy(), np.maximum(value, 0))
+
+
+def test_integers_and_other_types_are_left():
+    mod = build([(3, 4), (4, 5)], lambda emit, x, w: emit(op.matmul(x, w)), "float64")
+    assert narrowed(mod) == [("matmul", "float64")]
+
+
+def test_precisions_that_do_not_exist():
+    mod = build([(5, 48)], two_layers)
+    with pytest.raises(ValueError, match="precision must be float32 or bf16, got fp4"):
+        tvm.compile(mod, "llvm", precision="fp4")
+    with pytest.raises(ValueError, match="needs the name of a pipeline"):
+        tvm.compile(mod, "llvm", relax_pipeline=relax.transform.Normalize(), precision="bf16")
+
+
+def test_what_a_norm_gives_to_a_sum_is_not_rounded():
+    def make(emit, x):
+        one, zero = (relax.const(np.full(48, v, np.float32)) for v in (1, 0))
+        y = emit(op.nn.layer_norm(x, one, zero, axes=[-1]))
+        return emit(op.add(emit(op.matmul(y, relax.const(rand(48, 48)))), y))
+
+    found = narrowed(build([(5, 48)], make))
+    assert found[0] == ("nn.layer_norm", "float32") and found[1] == ("astype", "bfloat16")
+    assert ("astype", "float32") not in found
