@@ -20,16 +20,15 @@ from tvm_ffi import libinfo  # noqa: E402
 CXX = os.environ.get("CXX", "c++")
 
 
-def foreign_environment() -> dict[str, str]:
-    """Environment in which another interpreter finds its own packages."""
-    return {k: v for k, v in os.environ.items() if not k.startswith(("TVM_", "PYTHON"))}
-
-
 class Release:
     """The environment with the released wheel."""
 
     def __init__(self, python: Path) -> None:
         self.python = str(python)
+        # In which its interpreter finds its own packages.
+        self.environment = {
+            k: v for k, v in os.environ.items() if not k.startswith(("TVM_", "PYTHON"))
+        }
         code = (
             "import os, tvm_ffi\n"
             "from tvm_ffi import libinfo\n"
@@ -41,7 +40,7 @@ class Release:
             capture_output=True,
             text=True,
             check=True,
-            env=foreign_environment(),
+            env=self.environment,
         )
         self.include, self.library, self.site_packages = done.stdout.split()
 

@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 python=${1:-python3}
 venv=${2:-${TVM_FFI_RELEASE_VENV:-$here/../../build/release-venv}}
 "$python" -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check apache-tvm-ffi==0.1.15.post2 numpy
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check apache-tvm-ffi==0.1.15.post2 numpy pytest
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
   apache-tvm-ffi-orcjit==0.1.3 || echo "apache-tvm-ffi-orcjit is not available; its test will be skipped"
 "$venv/bin/python" -c "import tvm_ffi; print('tvm_ffi', tvm_ffi.__version__)"

@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import CXX, HERE, foreign_environment
 
 from tvm_ffi import libinfo
+
+HERE = Path(__file__).resolve().parent
+CXX = os.environ.get("CXX", "c++")
 
 # What the released library exports and headers may use, besides the C functions TVMFFI*.
 _RELEASED_CXX_SYMBOLS = (
@@ -120,7 +122,7 @@ def test_under_our_runtime(own_extension, released_extension):
 
 
 def test_under_the_released_runtime(own_extension, released_extension, release):
-    environment = foreign_environment()
+    environment = dict(release.environment)
     for pair in (
         (own_extension, "own", released_extension, "rel"),
         (released_extension, "rel", own_extension, "own"),
