@@ -16,7 +16,9 @@ def test_load_and_call(session, compile_object, compiler):
     path = compile_object("functions.c", compiler=compiler)
     for form in (path, Path(path), Path(path).read_bytes(), bytearray(Path(path).read_bytes())):
         module = session.load_module(form)
-        assert type(module) is tvm_ffi.Module and module.kind == "orcjit" and module.is_runnable()
+        assert (
+            isinstance(module, tvm_ffi.Module) and module.kind == "orcjit" and module.is_runnable()
+        )
         assert module.add(1, 2) == 3 and module["add"](3, 4) == 7
         assert module.implements_function("add") and not module.implements_function("none")
         assert module.get_function_doc("add") == "adds two integers"
