@@ -190,6 +190,8 @@ def test_interrupt_keeps_records_and_writes_the_library(cache, tmp_path):
         [sys.executable, "-m", "tvm", *argv],
         stderr=subprocess.PIPE,
         text=True,
+        # What a shell starts in the background ignores the signal, and so would this process.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         env=dict(os.environ, PYTHONPATH=os.pathsep.join(p for p in sys.path if p)),
     )
     # The first kernel has been measured; dozens are left.
