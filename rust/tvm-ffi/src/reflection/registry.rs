@@ -459,9 +459,14 @@ pub fn register_methods<T: ObjectCore>(
     Ok(())
 }
 
-/// Thread that registers types at the moment; registrations may nest, as one type's fields may
-/// be of another type that is not registered yet.
-static REGISTERING: Mutex<Option<ThreadId>> = Mutex::new(None);
+/// The thread that registers types at the moment, and the `done` flags of those it has begun;
+/// registrations may nest, as one type's fields may be of another type that is not registered yet.
+struct Registering {
+    thread: Option<ThreadId>,
+    begun: Vec<usize>,
+}
+static REGISTERING: Mutex<Registering> =
+    Mutex::new(Registering { thread: None, begun: Vec::new() });
 static REGISTERED: Condvar = Condvar::new();
 
 /// Runs the registration of a type's reflection once, right after the type got its index. Skipped
@@ -473,26 +478,32 @@ pub fn register_once(done: &AtomicBool, type_index: i32, register: fn() -> Resul
     }
     let me = std::thread::current().id();
     let lock = || REGISTERING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let mut owner = lock();
-    while owner.is_some_and(|thread| thread != me) {
-        owner = REGISTERED.wait(owner).unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut state = lock();
+    while state.thread.is_some_and(|thread| thread != me) {
+        state = REGISTERED.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
     }
-    // Set before the registration, which asks for the index itself.
-    if done.swap(true, Ordering::AcqRel) {
+    // A registration asks for the index of its own type; other threads wait until it is done.
+    let this = std::ptr::from_ref(done) as usize;
+    if done.load(Ordering::Acquire) || state.begun.contains(&this) {
         return;
     }
+    state.begun.push(this);
+    let outermost = state.thread.replace(me).is_none();
+    drop(state);
     crate::static_init::keep_loaded(register as *const c_void);
-    let outermost = owner.replace(me).is_none();
-    drop(owner);
     let result = if crate::object::type_info(type_index).metadata.is_null() {
         catch_panic(register)
     } else {
         Ok(())
     };
+    done.store(true, Ordering::Release);
+    let mut state = lock();
+    state.begun.retain(|begun| *begun != this);
     if outermost {
-        *lock() = None;
+        state.thread = None;
         REGISTERED.notify_all();
     }
+    drop(state);
     if let Err(error) = result {
         let key = crate::object::type_key(type_index);
         panic!("cannot register the reflection of `{key}`: {error}");
