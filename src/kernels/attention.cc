@@ -65,8 +65,6 @@ constexpr int64_t kReuse = 64;  // queries of a task that pay for a copy of keys
 /// are hidden.
 constexpr float kLowest = std::numeric_limits<float>::lowest();
 
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /// A load of the scores that is turned first.
 struct TurnedMask {
   PrimExpr load;

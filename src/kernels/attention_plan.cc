@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "kernels/contraction_plan.h"
+#include "kernels/group.h"
 
 namespace tvm {
 namespace kernels {
@@ -14,8 +15,6 @@ namespace kernels {
 namespace {
 
 constexpr int64_t kKeys = 128;  // of a block: its scores stay in the first-level cache
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 

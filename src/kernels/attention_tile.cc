@@ -14,7 +14,6 @@ namespace tvm {
 namespace kernels {
 
 using ffi::Array;
-using ffi::Map;
 using tirx::Bind;
 using tirx::Buffer;
 using tirx::BufferLoad;
@@ -50,10 +49,6 @@ PrimExpr VectorFrom(const PrimExpr& load, int64_t lanes) {
 }
 
 bool IsPowerOfTwo(int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
-
-PrimExpr LoadVectorOrSplat(const PrimExpr& value, int64_t lanes) {
-  return lanes == 1 ? value : PrimExpr(tirx::Broadcast(value, IntImm::Int32(lanes)));
-}
 
 /// Appends the statements that turn rows into columns; `rows` are then the columns. Each round
 /// merges rows i and i + n/2 lane by lane, which moves one bit of the lane number into the row's.
@@ -152,7 +147,7 @@ Stmt AttentionDots::Sum(const LoadQ& load_q, const LoadK& load_k) {
   const int64_t whole = in_rows && IsPowerOfTwo(lanes_) ? depth_ / lanes_ : 0;
   Buffer acc = FlatAccess::Scratch("acc", count_ * lanes_, kFloat, "local");
   access_->UseAsIs(acc);
-  PrimExpr zero = LoadVectorOrSplat(make_zero(kFloat), lanes_);
+  PrimExpr zero = Splat(make_zero(kFloat), lanes_);
   if (whole == 0) {
     seq.push_back(BufferStore(result_, zero, {Consecutive(Index(0), lanes_)}));
   } else {

@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/group.h"
+
 namespace tvm {
 namespace kernels {
 namespace {
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Estimated cycles of one task and of all, under one cut.
 class CutCost {

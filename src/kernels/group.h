@@ -117,6 +117,8 @@ tirx::Stmt VectorRun(const Iter& iter, int64_t lanes, const tirx::Stmt& body);
 /// All of `iters` mapped to 0.
 ffi::Map<Var, PrimExpr> Zeros(const std::vector<Iter>& iters);
 int64_t Product(const std::vector<Iter>& iters);
+/// a / b, rounded up; b > 0.
+inline int64_t CeilDiv(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
 /// A loop variable of the index type that kernels use.
 Var IndexVar(const char* name);
 inline PrimExpr Index(int64_t value) { return IntImm(DataType::Int(64), value); }

@@ -23,6 +23,10 @@ PrimExpr Consecutive(const PrimExpr& offset, int64_t width) {
   return tirx::Ramp(offset, Index(1), IntImm::Int32(width));
 }
 
+PrimExpr Splat(const PrimExpr& value, int64_t width) {
+  return width == 1 ? value : PrimExpr(tirx::Broadcast(value, IntImm::Int32(width)));
+}
+
 Stmt PrefetchLine(const tirx::Buffer& buffer, const PrimExpr& offset) {
   constexpr int kRead = 0, kSecondLevel = 2, kDataCache = 1;
   return tirx::Evaluate(
@@ -43,10 +47,6 @@ PrimExpr RegisterTile::Lanes(int64_t i, int64_t v) const {
 }
 
 namespace {
-
-PrimExpr Splat(const PrimExpr& value, int64_t width) {
-  return width == 1 ? value : PrimExpr(tirx::Broadcast(value, IntImm::Int32(width)));
-}
 
 PrimExpr Reinterpret(DataType dtype, const PrimExpr& value) {
   return tirx::CallBuiltin(dtype, tirx::builtin::reinterpret(), {value});

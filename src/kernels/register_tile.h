@@ -71,6 +71,9 @@ class RegisterTile {
 /// `width` consecutive elements from `offset` on.
 PrimExpr Consecutive(const PrimExpr& offset, int64_t width);
 
+/// A scalar in all of `width` lanes.
+PrimExpr Splat(const PrimExpr& value, int64_t width);
+
 /// A hint to bring the line that holds an element to the second-level cache.
 tirx::Stmt PrefetchLine(const tirx::Buffer& buffer, const PrimExpr& offset);
 

@@ -44,8 +44,6 @@ using tirx::Stmt;
 
 constexpr const char* kRuleName = "window";
 
-int64_t CeilDiv(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
-
 /// One direction of the window.
 struct Span1D {
   int64_t out, in, kernel, stride, pad, dilation;

@@ -54,8 +54,6 @@ constexpr const char* kOption = "kernels.winograd";
 constexpr int64_t kPoints = kWinogradPoints, kTile = kWinogradTile;
 constexpr int64_t kAllPoints = kPoints * kPoints;
 
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /// G: rows are the points 0, 1, -1, 2, -2, infinity, scaled.
 constexpr double kG[6][3] = {{1.0 / 4, 0, 0},
                              {-1.0 / 6, -1.0 / 6, -1.0 / 6},
