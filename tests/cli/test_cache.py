@@ -9,41 +9,16 @@ import sys
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 
 import tvm
 from tvm.cli import main
 from tvm.driver.onnx import compile_onnx
 from tvm.relax.frontend.onnx import from_onnx
-from tvm.runtime.vm import VirtualMachine
-
-X = np.linspace(-1, 1, 8 * 48, dtype=np.float32).reshape(8, 48)
 
 
-def model(seed=0, layers=2, width=64):
-    rng = np.random.default_rng(seed)
-    nodes, weights, name, columns = [], [], "x", 48
-    for i in range(layers):
-        w = rng.standard_normal((columns, width), dtype=np.float32) / 8
-        weights.append(numpy_helper.from_array(w, f"w{i}"))
-        nodes.append(helper.make_node("MatMul", [name, f"w{i}"], [f"h{i}"]))
-        nodes.append(helper.make_node("Relu", [f"h{i}"], [f"r{i}"]))
-        name, columns = f"r{i}", width
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [8, 48])
-    y = helper.make_tensor_value_info(name, TensorProto.FLOAT, [8, width])
-    graph = helper.make_graph(nodes, "g", [x], [y], weights)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-
-
-def reference(proto):
-    value = X
-    for tensor in proto.graph.initializer:
-        value = np.maximum(value @ numpy_helper.to_array(tensor), 0)
-    return value
-
-
-def answer(executable):
-    return VirtualMachine(executable, tvm.cpu())["main"](tvm.runtime.tensor(X)).numpy()
+@pytest.fixture
+def chain(make_chain):
+    return make_chain(8, 64)
 
 
 class Counts:
@@ -65,9 +40,9 @@ def cache(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def path(tmp_path):
+def path(tmp_path, chain):
     file = tmp_path / "model.onnx"
-    onnx.save(model(), str(file))
+    onnx.save(chain.model(), str(file))
     return file
 
 
@@ -75,35 +50,37 @@ def entries(folder, kind):
     return sorted(folder.glob(f"*.{kind}"))
 
 
-def test_second_compile_is_a_hit_with_the_same_answer(cache, path):
+def test_second_compile_is_a_hit_with_the_same_answer(cache, path, chain):
     counts = Counts()
-    first = answer(compile_onnx(path))
-    np.testing.assert_allclose(first, reference(model()), rtol=1e-4, atol=1e-5)
+    first = chain.answer(compile_onnx(path))
+    np.testing.assert_allclose(first, chain.reference(chain.model()), rtol=1e-4, atol=1e-5)
     assert len(entries(cache, "model")) == 1 and entries(cache, "kernel")
     assert counts.hits == 0 or counts.damaged == 0
     counts = Counts()
     executable = compile_onnx(path)
     assert (counts.hits, counts.misses, counts.stores) == (1, 0, 0)
-    np.testing.assert_array_equal(answer(executable), first)
+    np.testing.assert_array_equal(chain.answer(executable), first)
 
 
-def test_a_cached_model_can_be_exported(cache, path, tmp_path):
+def test_a_cached_model_can_be_exported(cache, path, tmp_path, chain):
     compile_onnx(path)
     counts = Counts()
     assert main(["compile", str(path), "-o", str(tmp_path / "m.so"), "--json"]) == 0
     assert counts.hits == 1 and counts.misses == 0
     loaded = tvm.runtime.load_module(str(tmp_path / "m.so"))
-    np.testing.assert_allclose(answer(loaded), reference(model()), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        chain.answer(loaded), chain.reference(chain.model()), rtol=1e-4, atol=1e-5
+    )
 
 
-def test_other_weights_reuse_the_kernels_but_not_the_model(cache, path, tmp_path):
+def test_other_weights_reuse_the_kernels_but_not_the_model(cache, path, tmp_path, chain):
     compile_onnx(path)
     kernels = entries(cache, "kernel")
     other = tmp_path / "other.onnx"
-    onnx.save(model(seed=1), str(other))
+    onnx.save(chain.model(seed=1), str(other))
     counts = Counts()
-    got = answer(compile_onnx(other))
-    np.testing.assert_allclose(got, reference(model(seed=1)), rtol=1e-4, atol=1e-5)
+    got = chain.answer(compile_onnx(other))
+    np.testing.assert_allclose(got, chain.reference(chain.model(seed=1)), rtol=1e-4, atol=1e-5)
     assert entries(cache, "kernel") == kernels
     assert counts.hits == len(kernels) and counts.misses == 1  # the model itself
     assert len(entries(cache, "model")) == 2
@@ -124,18 +101,20 @@ def test_options_are_part_of_the_key(cache, path, monkeypatch):
     assert counts.misses >= 5
 
 
-def test_equal_kernels_are_compiled_once(cache):
+def test_equal_kernels_are_compiled_once(cache, chain):
     # Two pairs of layers of one form each, and a first one of another.
-    executable = tvm.compile(from_onnx(model(layers=5)), {"kind": "llvm", "mcpu": "native"})
+    executable = tvm.compile(from_onnx(chain.model(layers=5)), {"kind": "llvm", "mcpu": "native"})
     kernels = entries(cache, "kernel")
     assert 2 <= len(kernels) <= 3
-    np.testing.assert_allclose(answer(executable), reference(model(layers=5)), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        chain.answer(executable), chain.reference(chain.model(layers=5)), rtol=1e-4, atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("kind", ["kernel", "model"])
 @pytest.mark.parametrize("damage", ["flip", "cut", "empty"])
-def test_damaged_entries_are_replaced(cache, path, kind, damage):
-    first = answer(compile_onnx(path))
+def test_damaged_entries_are_replaced(cache, path, kind, damage, chain):
+    first = chain.answer(compile_onnx(path))
     if kind == "kernel":
         for file in entries(cache, "model"):
             file.unlink()
@@ -146,7 +125,7 @@ def test_damaged_entries_are_replaced(cache, path, kind, damage):
         file.write_bytes({"flip": data, "cut": data[: len(data) // 2], "empty": b""}[damage])
     count = len(entries(cache, kind))
     counts = Counts()
-    np.testing.assert_array_equal(answer(compile_onnx(path)), first)
+    np.testing.assert_array_equal(chain.answer(compile_onnx(path)), first)
     assert counts.damaged == count and counts.stores >= count
     counts = Counts()
     compile_onnx(path)
@@ -181,7 +160,7 @@ def test_a_folder_that_others_can_write_is_not_used_and_named_once(path, tmp_pat
     assert not list(folder.iterdir())
 
 
-def test_two_processes_at_once(cache, path):
+def test_two_processes_at_once(cache, path, chain):
     code = (
         "import sys, numpy, tvm\n"
         "from tvm.driver.onnx import compile_onnx\n"
@@ -192,7 +171,7 @@ def test_two_processes_at_once(cache, path):
         "    numpy.save(sys.argv[3], vm['main'](x).numpy())\n"
     )
     folder = path.parent
-    np.save(folder / "x.npy", X)
+    np.save(folder / "x.npy", chain.x)
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     argv = [sys.executable, "-c", code, str(path), str(folder / "x.npy")]
     both = [
@@ -204,7 +183,7 @@ def test_two_processes_at_once(cache, path):
         assert process.returncode == 0, error
     for i in range(2):
         np.testing.assert_allclose(
-            np.load(folder / f"{i}.npy"), reference(model()), rtol=1e-4, atol=1e-5
+            np.load(folder / f"{i}.npy"), chain.reference(chain.model()), rtol=1e-4, atol=1e-5
         )
     assert not [f for f in cache.iterdir() if f.name.startswith(".")]
 
@@ -217,10 +196,10 @@ def test_whoever_watches_passes_sees_them_run(cache, path, tmp_path, monkeypatch
     assert (counts.hits, counts.misses, counts.stores) == (0, 0, 0)
 
 
-def test_source_of_reused_kernels(cache):
+def test_source_of_reused_kernels(cache, chain):
     target = {"kind": "llvm", "mcpu": "native"}
     texts = []
     for _ in range(2):
-        executable = tvm.compile(from_onnx(model()), target)
+        executable = tvm.compile(from_onnx(chain.model()), target)
         texts.append(executable.mod.imports[0].inspect_source("ll"))
     assert "define" in texts[0] and texts[0] == texts[1]

@@ -14,42 +14,15 @@ import time
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 
 import tvm
 from tvm.cli import main
 from tvm.driver.onnx import compile_onnx
-from tvm.runtime.vm import VirtualMachine
-
-X = np.linspace(-1, 1, 32 * 48, dtype=np.float32).reshape(32, 48)
 
 
-def model(width=96, layers=2, step=0):
-    """A chain of products; with a step each is wider than the one before, so all are distinct."""
-    rng = np.random.default_rng(0)
-    nodes, weights, name, columns = [], [], "x", 48
-    for i in range(layers):
-        w = rng.standard_normal((columns, width), dtype=np.float32) / 8
-        weights.append(numpy_helper.from_array(w, f"w{i}"))
-        nodes.append(helper.make_node("MatMul", [name, f"w{i}"], [f"h{i}"]))
-        nodes.append(helper.make_node("Relu", [f"h{i}"], [f"r{i}"]))
-        name, columns = f"r{i}", width
-        width += step
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [32, 48])
-    y = helper.make_tensor_value_info(name, TensorProto.FLOAT, [32, columns])
-    graph = helper.make_graph(nodes, "g", [x], [y], weights)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-
-
-def reference(proto):
-    value = X
-    for tensor in proto.graph.initializer:
-        value = np.maximum(value @ numpy_helper.to_array(tensor), 0)
-    return value
-
-
-def answer(module):
-    return VirtualMachine(module, tvm.cpu())["main"](tvm.runtime.tensor(X)).numpy()
+@pytest.fixture
+def chain(make_chain):
+    return make_chain(32, 96)
 
 
 @pytest.fixture
@@ -61,9 +34,9 @@ def cache(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def path(tmp_path):
+def path(tmp_path, chain):
     file = tmp_path / "mlp.onnx"
-    onnx.save(model(), str(file))
+    onnx.save(chain.model(), str(file))
     return file
 
 
@@ -71,7 +44,7 @@ def lines(file):
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
-def test_tune_explain_and_compile_again(cache, path, tmp_path, capsys):
+def test_tune_explain_and_compile_again(cache, path, tmp_path, capsys, chain):
     library = str(tmp_path / "mlp.so")
     start = time.monotonic()
     assert main(["compile", str(path), "-o", library, "--tune", "20", "--json"]) == 0
@@ -85,13 +58,17 @@ def test_tune_explain_and_compile_again(cache, path, tmp_path, capsys):
         assert kernel["tried"] >= 2 and 0 < kernel["tuned"] <= kernel["untuned"] < 1
         assert kernel["rule"] == "contraction" and not kernel["failed"]
     loaded = tvm.runtime.load_module(library)
-    np.testing.assert_allclose(answer(loaded), reference(model()), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        chain.answer(loaded), chain.reference(chain.model()), rtol=1e-4, atol=1e-5
+    )
     records = lines(cache / "tune.jsonl")
     assert {r["version"] for r in records} == {1} and len({r["key"] for r in records}) == 2
     # The default file counts without any option: the compiled model is found by what it says.
     stats = tvm.get_global_func("driver.CacheStats")
     before = stats()["hits"]
-    np.testing.assert_allclose(answer(compile_onnx(path)), reference(model()), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        chain.answer(compile_onnx(path)), chain.reference(chain.model()), rtol=1e-4, atol=1e-5
+    )
     assert stats()["hits"] == before + 1
     given = ["--peak", "100", "--bandwidth", "10", "--repeat", "1", "--json"]
     assert main(["explain", str(path), *given]) == 0
@@ -127,13 +104,13 @@ def groups(path):
     return seen
 
 
-def test_the_model_cache_follows_the_file(cache, path, tmp_path, monkeypatch):
+def test_the_model_cache_follows_the_file(cache, path, tmp_path, monkeypatch, chain):
     stats = tvm.get_global_func("driver.CacheStats")
 
     def compiled_again():
         before = stats()["hits"], stats()["stores"]
-        got = answer(compile_onnx(path))
-        np.testing.assert_allclose(got, reference(model()), rtol=1e-4, atol=1e-5)
+        got = chain.answer(compile_onnx(path))
+        np.testing.assert_allclose(got, chain.reference(chain.model()), rtol=1e-4, atol=1e-5)
         return stats()["stores"] > before[1]
 
     assert compiled_again() and not compiled_again()
@@ -181,9 +158,9 @@ def test_wrong_options(cache, path, tmp_path, capsys, argv, message):
     assert not (tmp_path / "m.so").exists()
 
 
-def test_interrupt_keeps_records_and_writes_the_library(cache, tmp_path):
+def test_interrupt_keeps_records_and_writes_the_library(cache, tmp_path, chain):
     library, file = tmp_path / "mlp.so", tmp_path / "t.jsonl"
-    path, proto = tmp_path / "mlp.onnx", model(layers=30, step=8)
+    path, proto = tmp_path / "mlp.onnx", chain.model(layers=30, step=8)
     onnx.save(proto, str(path))
     argv = ["compile", str(path), "-o", str(library), "--tune", "600", "--tune-db", str(file)]
     process = subprocess.Popen(
@@ -202,8 +179,8 @@ def test_interrupt_keeps_records_and_writes_the_library(cache, tmp_path):
     assert process.returncode == 0, text
     assert "interrupted" in text and library.exists()
     assert lines(file) and all(r["seconds"] > 0 for r in lines(file))
-    want = reference(proto)
-    got = answer(tvm.runtime.load_module(str(library)))
+    want = chain.reference(proto)
+    got = chain.answer(tvm.runtime.load_module(str(library)))
     np.testing.assert_allclose(got, want, rtol=0, atol=1e-5 * np.abs(want).max())
 
 
