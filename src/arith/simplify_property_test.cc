@@ -5,6 +5,7 @@
 #include <tvm/arith/analyzer.h>
 #include <tvm/arith/bound.h>
 #include <tvm/arith/pattern.h>
+#include <tvm/support/test_rounds.h>
 
 #include <cstdlib>
 #include <string>
@@ -58,11 +59,6 @@ uint64_t Seed() {
   return text == nullptr ? 20240611 : std::strtoull(text, nullptr, 10);
 }
 
-int Rounds(int standard) {
-  const char* text = std::getenv("TVM_TEST_ROUNDS");
-  return text == nullptr ? standard : std::atoi(text);
-}
-
 std::string Show(const Assignment& values) {
   std::string text;
   for (const auto& [var, value] : values) {
@@ -74,7 +70,7 @@ std::string Show(const Assignment& values) {
 void CheckSimplify(DataType dtype, bool bind, uint64_t seed) {
   World world(dtype);
   Generator generate(seed, world.vars);
-  const int rounds = Rounds(1500);
+  const int rounds = TestRounds(1500);
   for (int round = 0; round < rounds; ++round) {
     PrimExpr expr = round % 3 == 0 ? generate.Bool(3) : generate.Int(4);
     Analyzer analyzer;
@@ -131,7 +127,7 @@ TEST(SimplifyProperty, Int8Bound) { CheckSimplify(DataType::Int(8), true, Seed()
 TEST(SimplifyProperty, UnderConstraints) {
   World world(DataType::Int(32));
   Generator generate(Seed() + 4, world.vars);
-  for (int round = 0; round < Rounds(1500); ++round) {
+  for (int round = 0; round < TestRounds(1500); ++round) {
     PrimExpr condition = generate.Bool(2), expr = generate.Int(3), question = generate.Bool(2);
     Analyzer analyzer;
     world.Bind(analyzer);
@@ -175,7 +171,7 @@ TEST(SimplifyProperty, IsIdempotent) {
   World world(DataType::Int(32));
   Generator generate(Seed() + 5, world.vars);
   int different = 0;
-  const int rounds = Rounds(500);
+  const int rounds = TestRounds(500);
   for (int round = 0; round < rounds; ++round) {
     PrimExpr expr = generate.Int(4);
     Analyzer analyzer;
@@ -196,7 +192,7 @@ TEST(SimplifyProperty, IsIdempotent) {
 TEST(SimplifyProperty, LinearEquation) {
   World world(DataType::Int(32));
   Generator generate(Seed() + 6, world.vars);
-  for (int round = 0; round < Rounds(500); ++round) {
+  for (int round = 0; round < TestRounds(500); ++round) {
     PrimExpr expr = generate.Int(3);
     ffi::Array<Var> vars{world.vars[0], world.vars[1]};
     ffi::Array<PrimExpr> form;
@@ -218,7 +214,7 @@ TEST(SimplifyProperty, DeducedBoundImpliesCondition) {
   World world(DataType::Int(32));
   Generator generate(Seed() + 7, world.vars);
   const Var &x = world.vars[0], &y = world.vars[1], &z = world.vars[2];
-  for (int round = 0; round < Rounds(800); ++round) {
+  for (int round = 0; round < TestRounds(800); ++round) {
     PrimExpr condition = generate.Bool(1 + round % 3);
     ffi::Map<Var, IntSet> relax, hints;
     for (const Var& var : {y, z}) {

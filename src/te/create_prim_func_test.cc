@@ -21,10 +21,10 @@ using tirx::testing::Floats;
 using tirx::testing::Interpreter;
 using tirx::testing::Pattern;
 
-std::vector<const SBlockNode*> Blocks(const PrimFunc& func) {
-  std::vector<const SBlockNode*> blocks;
+std::vector<tirx::SBlock> Blocks(const PrimFunc& func) {
+  std::vector<tirx::SBlock> blocks;
   tirx::PreOrderVisit(func->body, [&](const ffi::ObjectRef& node) {
-    if (const auto* block = node.as<SBlockNode>()) blocks.push_back(block);
+    if (const auto* block = node.as<SBlockNode>()) blocks.push_back(ffi::GetRef<tirx::SBlock>(block));
     return true;
   });
   return blocks;
@@ -44,7 +44,7 @@ TEST(CreatePrimFunc, MatmulComputesWhatLoopsCompute) {
   auto blocks = Blocks(func);
   ASSERT_EQ(blocks.size(), 2u);
   EXPECT_EQ(blocks[0]->name_hint, "root");
-  const SBlockNode* block = blocks[1];
+  tirx::SBlock block = blocks[1];
   EXPECT_EQ(block->name_hint, "C");
   ASSERT_EQ(block->iter_vars.size(), 3u);
   EXPECT_EQ(block->iter_vars[2]->iter_type, tirx::kCommReduce);
@@ -100,7 +100,7 @@ TEST(CreatePrimFunc, AttrsBecomeAnnotations) {
       {8}, [&](Var i) { return a(i) + 1.0f; }, "B", "",
       {{"tile_op", ffi::String("map")}, {"layout_free_placeholders", ffi::Array<Tensor>{a}}});
   PrimFunc func = CreatePrimFunc({a, b});
-  const SBlockNode* block = Blocks(func)[1];
+  tirx::SBlock block = Blocks(func)[1];
   EXPECT_EQ(block->annotations["tile_op"].cast<ffi::String>(), "map");
   EXPECT_EQ(block->annotations.size(), 1u);
   EXPECT_EQ(func->GetAttr<ffi::Array<int64_t>>("layout_free_buffers").value()[0], 0);

@@ -2,6 +2,8 @@
 # SPDX-FileCopyrightText: The OpenTVM authors
 """Models imported from their file: the same program as from a parsed model, weights in place."""
 
+import os
+
 import numpy as np
 import onnx
 import pytest
@@ -123,7 +125,7 @@ def test_released_pages_are_read_again(tmp_path):
 BYTES = network().SerializeToString()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 * int(os.environ.get("TVM_TEST_LONG", "1")), deadline=None)
 @given(st.integers(0, len(BYTES) - 1), st.integers(1, 255), st.integers(0, len(BYTES)))
 def test_damaged_bytes_are_errors(at, flip, end):
     # Whatever the bytes are: an outline with every place inside the file, or ValueError.

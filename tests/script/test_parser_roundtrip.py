@@ -3,6 +3,7 @@
 """What is printed parses to the same program."""
 
 import math
+import os
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -278,7 +279,7 @@ def functions(draw):
 
 
 @settings(
-    max_examples=50,
+    max_examples=50 * int(os.environ.get("TVM_TEST_LONG", "1")),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

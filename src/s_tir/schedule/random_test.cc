@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// Random sequences of primitives: whatever is accepted must not change the result.
 #include <tvm/ffi/extra/structural_equal.h>
+#include <tvm/support/test_rounds.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <random>
 
 #include "s_tir/schedule/testing.h"
@@ -298,13 +298,7 @@ TEST_P(RandomSchedules, KeepTheResult) {
   EXPECT_GT(accepted, 20);
 }
 
-/// TVM_TEST_SEEDS asks for a longer run than the usual one.
-int Seeds() {
-  const char* wanted = std::getenv("TVM_TEST_SEEDS");
-  return wanted != nullptr ? std::max(1, std::atoi(wanted)) : 20;
-}
-
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomSchedules, ::testing::Range(0, Seeds()));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomSchedules, ::testing::Range(0, TestRounds(20)));
 // Seeds that once gave wrong results.
 INSTANTIATE_TEST_SUITE_P(Found, RandomSchedules, ::testing::Values(207, 279, 324, 377));
 
