@@ -72,7 +72,7 @@ class GlobalFunctionTable {
       lock.unlock();
       TVM_FFI_THROW(RuntimeError) << "Global Function `" << name << "` is already registered";
     }
-    ++thread_registrations;
+    CountRegistration();
     replaced = std::move(slot->second);
     slot->second = std::make_unique<Entry>(std::move(entry));
   }

@@ -124,7 +124,7 @@ const TVMFFITypeInfo* TypeTable::Get(int64_t index) const {
 }
 
 void TypeTable::Publish(int32_t index, Entry* entry) {
-  ++thread_registrations;
+  CountRegistration();
   if (index >= kPageSize * kMaxPages) {
     TVM_FFI_THROW(InternalError) << "too many types: index " << index << " exceeds the limit "
                                  << kPageSize * kMaxPages;
@@ -220,7 +220,7 @@ TVMFFIByteArray TypeTable::Keep(const TVMFFIByteArray& text) {
 }
 
 void TypeTable::RegisterField(int32_t index, const TVMFFIFieldInfo& info) {
-  ++thread_registrations;
+  CountRegistration();
   std::unique_lock lock(mutex_);
   Entry* entry = Checked(index);
   const std::string_view name = View(info.name);
@@ -257,7 +257,7 @@ void TypeTable::RegisterField(int32_t index, const TVMFFIFieldInfo& info) {
 }
 
 void TypeTable::RegisterMethod(int32_t index, const TVMFFIMethodInfo& info) {
-  ++thread_registrations;
+  CountRegistration();
   std::unique_lock lock(mutex_);
   Entry* entry = Checked(index);
   TVMFFIMethodInfo kept = info;
@@ -271,7 +271,7 @@ void TypeTable::RegisterMethod(int32_t index, const TVMFFIMethodInfo& info) {
 }
 
 void TypeTable::RegisterMetadata(int32_t index, const TVMFFITypeMetadata& metadata) {
-  ++thread_registrations;
+  CountRegistration();
   std::unique_lock lock(mutex_);
   Entry* entry = Checked(index);
   if (entry->metadata != nullptr) {
@@ -285,7 +285,7 @@ void TypeTable::RegisterMetadata(int32_t index, const TVMFFITypeMetadata& metada
 
 void TypeTable::RegisterAttr(int32_t index, std::string_view name, Any value) {
   Get(index);
-  ++thread_registrations;
+  CountRegistration();
   std::unique_lock lock(mutex_);
   auto found = columns_.find(name);
   if (found == columns_.end()) {

@@ -36,6 +36,7 @@ from ._dtype import dtype  # noqa: E402
 from ._tensor import Device, Shape, Tensor, device, from_dlpack  # noqa: E402
 from ._version import __version__, __version_tuple__  # noqa: E402
 from .core import (  # noqa: E402
+    CAny,
     CContainerBase,
     DLDeviceType,
     Function,
@@ -98,6 +99,7 @@ def __getattr__(name):
 __all__ = [
     "LIB",
     "Array",
+    "CAny",
     "CContainerBase",
     "DLDeviceType",
     "DefRegionKind",

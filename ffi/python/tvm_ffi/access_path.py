@@ -73,13 +73,13 @@ class AccessPath(Object):
         """Path of the root itself."""
         return AccessPath._root()
 
-    def attr(self, name: str) -> AccessPath:
+    def attr(self, attr_key: str) -> AccessPath:
         """Extend by a field."""
-        return self._attr(name)
+        return self._attr(attr_key)
 
-    def attr_missing(self, name: str) -> AccessPath:
+    def attr_missing(self, attr_key: str) -> AccessPath:
         """Extend by a field that is not there."""
-        return self._attr_missing(name)
+        return self._attr_missing(attr_key)
 
     def array_item(self, index: int) -> AccessPath:
         """Extend by a sequence element."""

@@ -127,8 +127,8 @@ def load_module(path, keep_module_alive: bool = True) -> Module:
 
     Args:
         path: File; its suffix selects the loader.
-        keep_module_alive: Never unload. Without it the caller must drop every object and function
-            of the module before the module itself.
+        keep_module_alive: Never unload. Without it the library goes when the module and its
+            functions are gone, unless something of it may be left elsewhere.
 
     Raises:
         RuntimeError: The file cannot be loaded.

@@ -10,6 +10,7 @@
 #include <tvm/ffi/memory.h>
 #include <tvm/ffi/reflection/registry.h>
 
+#include <atomic>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "library_bin.h"
+#include "library_function.h"
 #include "module_internal.h"
 #include "src/library_init.h"
 #include "src/registrations.h"
@@ -41,7 +43,7 @@ class ContextSymbols {
   }
 
   void Register(const char* name, void* symbol) {
-    ++thread_registrations;
+    CountRegistration();
     std::lock_guard<std::mutex> guard(mutex_);
     symbols_[name] = symbol;
   }
@@ -56,31 +58,33 @@ class ContextSymbols {
   std::map<std::string, void*> symbols_;
 };
 
-/// A file that is mapped as long as the module lives; for good if its initialisers registered
-/// something, as the tables then refer to its code.
+/// A file that is mapped as long as the module lives, or for good once something outside may refer
+/// to its code.
 class SharedLibrary final : public Library {
  public:
   explicit SharedLibrary(std::string path) : path_(std::move(path)) {
-    const uint64_t before = thread_registrations;
+    const uint64_t before = num_registrations.load(std::memory_order_relaxed);
     handle_ = dlopen(path_.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (handle_ == nullptr) {
       const char* reason = dlerror();
       TVM_FFI_THROW(RuntimeError) << "Failed to load dynamic shared library " << path_ << ": "
                                   << (reason == nullptr ? "unknown reason" : reason);
     }
-    stays_ = thread_registrations != before;
+    if (num_registrations.load(std::memory_order_relaxed) != before) Pin();
   }
   ~SharedLibrary() final {
-    if (handle_ != nullptr && !stays_) dlclose(handle_);
+    if (handle_ != nullptr && !stays()) dlclose(handle_);
   }
 
   void* GetSymbol(const char* name) final { return dlsym(handle_, name); }
   const char* Description() const final { return path_.c_str(); }
+  bool stays() const final { return stays_.load(std::memory_order_relaxed); }
+  void Pin() final { stays_.store(true, std::memory_order_relaxed); }
 
  private:
   std::string path_;
   void* handle_;
-  bool stays_ = false;
+  std::atomic<bool> stays_{false};
 };
 
 /// Symbols that object files linked into the process have registered.
@@ -92,7 +96,7 @@ class SystemSymbols {
   }
 
   void Register(const char* name, void* symbol) {
-    ++thread_registrations;
+    CountRegistration();
     std::lock_guard<std::mutex> guard(mutex_);
     auto [it, inserted] = symbols_.try_emplace(name, symbol);
     if (!inserted && it->second != symbol) {
@@ -129,6 +133,8 @@ class SystemLibrary final : public Library {
     return SystemSymbols::Global()->Get(std::string(plain));
   }
   const char* Description() const final { return "the system library"; }
+  bool stays() const final { return true; }
+  void Pin() final {}
 
  private:
   std::string prefix_;
@@ -141,8 +147,10 @@ class LibraryModuleObj final : public ModuleObj {
   const char* kind() const final { return "library"; }
   int GetPropertyMask() const final { return Module::kBinarySerializable | Module::kRunnable; }
 
+  /// The function keeps this module and the root, as code may look callees up from both.
   Optional<Function> GetFunction(const String& name) final {
-    return Wrap(symbol::tvm_ffi_symbol_prefix + Text(name));
+    return LibraryFunction(library_, symbol::tvm_ffi_symbol_prefix + Text(name),
+                           GetObjectPtr<ModuleObj>(this), root_.lock());
   }
 
   bool ImplementsFunction(const String& name) final {
@@ -157,26 +165,27 @@ class LibraryModuleObj final : public ModuleObj {
     return CallForText(symbol::tvm_ffi_doc_prefix + Text(name));
   }
 
- private:
-  /// The function keeps the module: the library's context pointer may refer to it.
-  Optional<Function> Wrap(const std::string& symbol_name) {
-    void* address = library_->GetSymbol(symbol_name.c_str());
-    if (address == nullptr) return std::nullopt;
-    auto callee = reinterpret_cast<TVMFFISafeCallType>(address);
-    return Function::FromPacked(
-        [callee, self = GetRef<Module>(this)](const AnyView* args, int32_t num_args, Any* result) {
-          TVM_FFI_CHECK_SAFE_CALL(callee(nullptr, reinterpret_cast<const TVMFFIAny*>(args),
-                                         num_args, reinterpret_cast<TVMFFIAny*>(result)));
-        });
+  /// Says that the library's own blob made `root`; returns the context for the library's code.
+  Module SetRoot(const Module& root) {
+    root_ = WeakObjectPtr<ModuleObj>(GetObjectPtr<ModuleObj>(root.get()));
+    auto find_own = [library = library_](const String& name) {
+      return LibraryFunction(library, symbol::tvm_ffi_symbol_prefix + Text(name), nullptr, nullptr);
+    };
+    context_ = NewLibraryContext(root, GetRef<Module>(this), Function::FromTyped(find_own));
+    return *context_;
   }
 
+ private:
   Optional<String> CallForText(const std::string& symbol_name) {
-    Optional<Function> function = Wrap(symbol_name);
+    Optional<Function> function =
+        LibraryFunction(library_, symbol_name, GetObjectPtr<ModuleObj>(this), nullptr);
     if (!function.has_value()) return std::nullopt;
     return (*function)().cast<String>();
   }
 
   std::shared_ptr<Library> library_;
+  WeakObjectPtr<ModuleObj> root_;
+  Optional<Module> context_;
 };
 
 /// Size of the blob from its length word, which is not part of it.
@@ -245,14 +254,16 @@ Module CreateLibraryModule(std::shared_ptr<Library> library) {
   for (const auto& [name, value] : ContextSymbols::Global()->Snapshot()) {
     if (void* slot = library->GetSymbol(name.c_str())) *static_cast<void**>(slot) = value;
   }
-  Module self(make_object<LibraryModuleObj>(library));
-  Module root = self;
+  auto self = make_object<LibraryModuleObj>(library);
+  Module root(self);
+  Module context = root;
   if (void* blob = library->GetSymbol(symbol::tvm_ffi_library_bin)) {
-    root = LinkLibraryBin(blob, self, library->Description());
+    root = LinkLibraryBin(blob, Module(self), library->Description());
+    // Generated code looks its callees up from the root, which sees every module of the blob.
+    if (root.get() != self.get()) context = self->SetRoot(root);
   }
-  // Generated code looks its callees up from the root, which sees every module of the blob.
   if (void* slot = library->GetSymbol(symbol::tvm_ffi_library_ctx)) {
-    *static_cast<void**>(slot) = const_cast<ModuleObj*>(root.get());
+    *static_cast<void**>(slot) = const_cast<ModuleObj*>(context.get());
   }
   return root;
 }

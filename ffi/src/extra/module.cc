@@ -6,6 +6,7 @@
 #include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/function.h>
+#include <tvm/ffi/memory.h>
 #include <tvm/ffi/reflection/registry.h>
 
 #include <mutex>
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "module_internal.h"
@@ -125,6 +127,59 @@ TVMFFIObjectHandle ModuleObj::InternalUnsafe::LookUpFromImports(ModuleObj* modul
 
 namespace {
 
+/// The only import of a library's context.
+class LibraryImportsObj final : public ModuleObj {
+ public:
+  LibraryImportsObj(const Module& root, const Module& self, Function find_own)
+      : root_(GetObjectPtr<ModuleObj>(root.get())),
+        self_(GetObjectPtr<ModuleObj>(self.get())),
+        self_address_(self.get()),
+        find_own_(std::move(find_own)) {}
+
+  const char* kind() const final { return "library_imports"; }
+
+  Optional<Function> GetFunction(const String& name) final {
+    if (ObjectPtr<ModuleObj> root = root_.lock()) return Search(root->imports(), name);
+    if (ObjectPtr<ModuleObj> self = self_.lock()) return Search(self->imports(), name);
+    return std::nullopt;
+  }
+
+ private:
+  Optional<Function> Search(const Array<Any>& imports, const String& name) {
+    Optional<Function> found = std::nullopt;
+    auto ask = [&](ModuleObj* module) {
+      found = module == self_address_ ? find_own_(name).cast<Optional<Function>>()
+                                      : module->GetFunction(name);
+      return found.has_value();
+    };
+    for (const Any& import : imports) {
+      if (VisitImportTree(import.cast<Module>().get(), ask)) break;
+    }
+    return found;
+  }
+
+  const WeakObjectPtr<ModuleObj> root_;
+  const WeakObjectPtr<ModuleObj> self_;
+  const ModuleObj* const self_address_;
+  const Function find_own_;
+};
+
+class LibraryContextObj final : public ModuleObj {
+ public:
+  explicit LibraryContextObj(const Module& imports) { imports_.push_back(Any(imports)); }
+  const char* kind() const final { return "library_context"; }
+  Optional<Function> GetFunction(const String&) final { return std::nullopt; }
+};
+
+}  // namespace
+
+Module NewLibraryContext(const Module& root, const Module& self, Function find_own) {
+  Module imports(make_object<LibraryImportsObj>(root, self, std::move(find_own)));
+  return Module(make_object<LibraryContextObj>(imports));
+}
+
+namespace {
+
 /// Modules kept alive until the process ends or they are removed.
 class ModuleGlobals {
  public:
@@ -213,6 +268,7 @@ TVM_FFI_LIBRARY_INIT_BLOCK() {
       .def("ffi.ModuleImportModule",
            [](const Module& module, const Module& other) { module->ImportModule(other); })
       .def("ffi.ModuleClearImports", [](const Module& module) { module->ClearImports(); })
+      .def("ffi.ModuleNewLibraryContext", NewLibraryContext)
       .def("ffi.ModuleGlobalsAdd",
            [](const Module& module) { ModuleGlobals::Global()->Add(module); })
       .def("ffi.ModuleGlobalsRemove",

@@ -34,7 +34,17 @@ class Library {
   virtual void* GetSymbol(const char* name) = 0;
   /// For messages.
   virtual const char* Description() const = 0;
+  /// Whether the code is in memory as long as the process lives.
+  virtual bool stays() const = 0;
+  /// Makes it stay: something outside may refer to it.
+  virtual void Pin() = 0;
 };
+
+/// Context for the code of a library whose own module is `self` and whose library_bin made `root`.
+/// Callees are looked up in what `root` imports, or `self` once `root` is gone. It keeps neither
+/// alive, and finds the library's own functions with `find_own`(name), which must not either: what
+/// is found is cached as long as `self` lives.
+Module NewLibraryContext(const Module& root, const Module& self, Function find_own);
 
 /// Module over the library; when the library carries a library_bin, the root of its import tree.
 /// Fills in the library's context pointer and registered context symbols.

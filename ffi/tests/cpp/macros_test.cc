@@ -8,6 +8,7 @@
 #include <tvm/ffi/object.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 
 #include "testing_object.h"
@@ -136,6 +137,51 @@ TEST(Checks, OperandsAreEvaluatedOnce) {
   EXPECT_EQ(calls, 1);
 }
 
+/// What an `else` after a check belongs to.
+std::string Branch(bool outer, int x) {
+  std::string taken = "none";
+  if (outer)
+    TVM_FFI_CHECK(x > 0, ValueError) << "positive";
+  else
+    taken = "plain else";
+  if (outer)
+    TVM_FFI_CHECK_LT(x, 10, ValueError) << "small";
+  else
+    taken += ", comparison else";
+  if (!outer)
+    TVM_FFI_DCHECK_EQ(x, x);
+  else
+    taken = "debug else";
+  return taken;
+}
+
+TEST(Checks, ElseBelongsToTheSurroundingIf) {
+  EXPECT_EQ(Branch(false, -1), "plain else, comparison else");
+  EXPECT_EQ(Branch(true, 5), "debug else");
+  EXPECT_EQ(ErrorOf([] { Branch(true, -1); }),
+            "ValueError: Check failed: (x > 0) is false: positive");
+  EXPECT_EQ(ErrorOf([] { Branch(true, 11); }),
+            "ValueError: Check failed: x < 10 (11 vs. 10) : small");
+}
+
+TEST(Checks, NotNullIsEvaluatedOnce) {
+  int calls = 0;
+  int target = 3;
+  auto find = [&](bool found) {
+    ++calls;
+    return found ? &target : nullptr;
+  };
+  EXPECT_EQ(*TVM_FFI_CHECK_NOTNULL(find(true), ValueError), 3);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(ErrorOf([&] { TVM_FFI_ICHECK_NOTNULL(find(false)); }),
+            "InternalError: Check not null: find(false) ");
+  EXPECT_EQ(calls, 2);
+  int* pointer = &target;
+  EXPECT_EQ(&TVM_FFI_CHECK_NOTNULL(pointer, ValueError), &pointer) << "an lvalue stays one";
+  auto owner = TVM_FFI_ICHECK_NOTNULL(std::make_unique<int>(4));
+  EXPECT_EQ(*owner, 4);
+}
+
 TEST(Checks, LoggingOnesPrintFirst) {
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(ErrorOf([] { TVM_FFI_LOG_AND_THROW(RuntimeError) << "seen " << 1; }),
@@ -189,6 +235,24 @@ Expected<void> Internal(int x) {
   TVM_FFI_RET_ICHECK(x != 0) << "zero";
   TVM_FFI_RET_ICHECK_LT(x, 5) << "large";
   return {};
+}
+
+Expected<int> ReturningBranch(bool outer, int x) {
+  if (outer)
+    TVM_FFI_RET_CHECK(x > 0, ValueError) << "positive";
+  else
+    return 1;
+  if (!outer)
+    TVM_FFI_RET_CHECK_LT(x, 10, ValueError) << "small";
+  else
+    return 2;
+  return 3;
+}
+
+TEST(ReturningChecks, ElseBelongsToTheSurroundingIf) {
+  EXPECT_EQ(ReturningBranch(false, -1).value(), 1);
+  EXPECT_EQ(ReturningBranch(true, 20).value(), 2);
+  EXPECT_TRUE(ReturningBranch(true, -1).is_err());
 }
 
 TEST(ReturningChecks, InternalOnes) {

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// Modules: imports, lookups, the system library and the library_bin decoder.
 #include <gtest/gtest.h>
+#include <tvm/ffi/cast.h>
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/extra/c_env_api.h>
@@ -272,7 +273,54 @@ TEST(LibraryBin, LoaderLinksTheModules) {
   EXPECT_EQ(std::string(root->kind()), "test_table");
   EXPECT_EQ((*root->GetFunction("leaf", true))().cast<int>(), 11);
   EXPECT_EQ((*root->GetFunction("f", true))(4).cast<int>(), 5);
-  EXPECT_EQ(context, const_cast<ModuleObj*>(root.get()));
+  // The library's code looks up from the root, though the root is not its own module.
+  TVMFFIObjectHandle callee = nullptr;
+  ASSERT_EQ(TVMFFIEnvModLookupFromImports(context, "leaf", &callee), 0);
+  EXPECT_EQ(MessageOf([&] {
+              TVM_FFI_CHECK_SAFE_CALL(TVMFFIEnvModLookupFromImports(context, "root", &callee));
+            }),
+            "RuntimeError: Cannot find function `root` in the imported modules or the global "
+            "registry");
+}
+
+int Called(void* context, const char* name) {
+  TVMFFIObjectHandle callee = nullptr;
+  TVM_FFI_CHECK_SAFE_CALL(TVMFFIEnvModLookupFromImports(context, name, &callee));
+  TVMFFIAny result{};
+  TVM_FFI_CHECK_SAFE_CALL(TVMFFIFunctionCall(callee, nullptr, 0, &result));
+  return static_cast<int>(result.v_int64);
+}
+
+TEST(LibraryBin, ContextsOutliveTheRoot) {
+  Module self = Table("own", 1);
+  self->ImportModule(Table("below", 2));
+  ObjectPtr<ModuleObj> root = GetObjectPtr<ModuleObj>(Table("root", 3).get());
+  root->ImportModule(self);
+  root->ImportModule(Table("beside", 4));
+  int asked = 0;
+  Function find_own = Function::FromTyped([&](const String& name) -> Optional<Function> {
+    ++asked;
+    if (std::string(name) != "own") return std::nullopt;
+    return Function::FromTyped([] { return 5; });
+  });
+  Module context =
+      Function::GetGlobalRequired("ffi.ModuleNewLibraryContext")(Module(root), self, find_own)
+          .cast<Module>();
+  void* raw = const_cast<ModuleObj*>(context.get());
+  EXPECT_EQ(Called(raw, "own"), 5) << "not the function that keeps the module";
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(Called(raw, "below"), 2);
+  EXPECT_EQ(Called(raw, "beside"), 4);
+  WeakObjectPtr<ModuleObj> watch(root);
+  root = nullptr;
+  EXPECT_TRUE(watch.expired()) << "the context does not keep the root";
+  EXPECT_EQ(Called(raw, "beside"), 4) << "cached";
+  EXPECT_EQ(Called(raw, "below"), 2);
+  self->ImportModule(Table("late", 6));
+  EXPECT_EQ(Called(raw, "late"), 6);
+  self = Table("other");
+  EXPECT_NE(MessageOf([&] { Called(raw, "gone"); }).find("Cannot find function `gone`"),
+            std::string::npos);
 }
 
 }  // namespace

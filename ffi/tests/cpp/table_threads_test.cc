@@ -119,16 +119,17 @@ TEST(Tables, MembersAndAttributesWhileOthersRead) {
 }
 
 TEST(Tables, FunctionsWhileOthersCall) {
-  // Held here, as the sanitizer does not understand the fence before a destructor.
-  std::vector<Function> functions;
-  for (int i = 0; i < 4; ++i) functions.push_back(Function::FromTyped([](int x) { return x; }));
-  Function::SetGlobal("test.threads.f", functions[0]);
+  auto fresh = [](int seed) {
+    return Function::FromTyped([state = std::vector<int>{seed}](int x) { return x + state[0]; });
+  };
+  Function::SetGlobal("test.threads.f", fresh(0));
   OnThreads([&](int t) {
     for (int i = 0; i < 200; ++i) {
       if (t == 0) {
-        Function::SetGlobal("test.threads.f", functions[i % 4], true);
+        Function::SetGlobal("test.threads.f", fresh(i % 2), true);  // may free the last one
       } else {
-        EXPECT_EQ(Function::GetGlobalRequired("test.threads.f")(i).cast<int>(), i);
+        const int result = Function::GetGlobalRequired("test.threads.f")(i).cast<int>();
+        EXPECT_TRUE(result == i || result == i + 1) << result;
       }
     }
   });

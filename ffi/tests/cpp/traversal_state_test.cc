@@ -7,9 +7,12 @@
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/extra/structural_mutate.h>
 #include <tvm/ffi/extra/structural_visit.h>
+#include <tvm/ffi/extra/visit_error_context.h>
+#include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/registry.h>
 
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -260,6 +263,150 @@ TEST(BadHooks, ErrorsOfCallbacksComeThrough) {
           .error()
           .kind(),
       "IndexError");
+}
+
+/// Counts the lists it is inside of and hides those that are nested more than twice.
+class DepthLayerObj : public StructuralVisitorObj {
+ public:
+  using VisitorObjType = DepthLayerObj;
+  using StateTupleType = std::tuple<const int&, std::string&>;
+
+  explicit DepthLayerObj(const StructuralVisitorVTable* vtable) : StructuralVisitorObj(vtable) {}
+
+  VisitResult DefaultVisitExpected(AnyView value) {
+    if (depth_ == 2) return Optional<VisitInterrupt>(std::nullopt);
+    ++depth_;
+    VisitResult result = StructuralVisitorObj::DefaultVisitExpected(value);
+    --depth_;
+    return result;
+  }
+
+  std::string log;
+
+ protected:
+  // The state is a part of the layer; callbacks may change it.
+  StateTupleType StateTuple() const noexcept {
+    return {depth_, const_cast<DepthLayerObj*>(this)->log};
+  }
+
+  int depth_ = 0;
+};
+
+template <template <typename, typename...> class Engine, typename... Callbacks>
+auto MakeEngine(Callbacks... callbacks) {
+  return make_object<Engine<DepthLayerObj, Callbacks...>>(std::move(callbacks)...);
+}
+template <typename Parent, typename... Callbacks>
+using PreOrderEngine = StructuralWalkEngine<Parent, WalkOrder::kPreOrder, Callbacks...>;
+template <typename Parent, typename... Callbacks>
+using PostOrderEngine = StructuralWalkEngine<Parent, WalkOrder::kPostOrder, Callbacks...>;
+
+void Note(std::string& log, const std::string& text, int depth) {
+  log += text + "@" + std::to_string(depth) + " ";
+}
+
+const auto kNoteNumber = [](int64_t value, int depth, std::string& log) {
+  Note(log, std::to_string(value), depth);
+};
+const auto kNoteList = [](const Array<Any>& list, int depth, std::string& log) {
+  Note(log, "list" + std::to_string(list.size()), depth);
+};
+
+Any NestedRoot() { return Array<Any>{1, Array<Any>{2, Array<Any>{3}}}; }
+
+TEST(Engines, CallbacksGetTheStateOfTheLayer) {
+  auto pre = MakeEngine<PreOrderEngine>(kNoteNumber, kNoteList);
+  EXPECT_FALSE(pre->Visit(NestedRoot()).has_value());
+  EXPECT_EQ(pre->log, "list2@0 1@1 list2@1 2@2 list1@2 ");
+  auto post = MakeEngine<PostOrderEngine>(kNoteNumber, kNoteList);
+  post->Visit(NestedRoot());
+  EXPECT_EQ(post->log, "1@1 2@2 list1@2 list2@1 list2@0 ");
+  post->Visit(Any(7));
+  EXPECT_EQ(post->log, "1@1 2@2 list1@2 list2@1 list2@0 7@0 ");
+}
+
+TEST(Engines, WalksTakeTheRegionKindLast) {
+  auto engine = MakeEngine<PreOrderEngine>(
+      [](int64_t value, int, std::string& log, TVMFFIDefRegionKind kind) {
+        log += std::to_string(value) + ":" + std::to_string(kind) + " ";
+      });
+  engine->Visit(Scope(1, Array<Any>{2}));
+  EXPECT_EQ(engine->log, "1:2 2:0 ");
+}
+
+TEST(Engines, WalksSkipAndStop) {
+  auto engine = MakeEngine<PreOrderEngine>(
+      [](const Array<Any>& list, int, std::string&) {
+        return list.size() == 1 ? WalkResult::Skip() : WalkResult::Advance();
+      },
+      [](int64_t value, int, std::string& log) {
+        Note(log, "seen", static_cast<int>(value));
+        return value == 5 ? WalkResult::Interrupt(VisitInterrupt(value)) : WalkResult::Advance();
+      });
+  Optional<VisitInterrupt> stopped = engine->Visit(Array<Any>{Array<Any>{4}, 5, 6});
+  EXPECT_EQ(engine->log, "seen@5 ");
+  ASSERT_TRUE(stopped.has_value());
+  EXPECT_EQ((*stopped)->value.cast<int>(), 5);
+}
+
+TEST(Engines, VisitsSeeTheLayerAsTheirVisitor) {
+  auto engine = MakeEngine<StructuralVisitEngine>(
+      [](int64_t value, const int& depth, std::string& log, DepthLayerObj* visitor) {
+        EXPECT_EQ(&visitor->log, &log);
+        Note(log, std::to_string(value), depth);
+      },
+      [](const List<Any>& list, DepthLayerObj* visitor) -> VisitResult {
+        Note(visitor->log, "list", static_cast<int>(list.size()));
+        return visitor->DefaultVisitExpected(list);
+      });
+  engine->Visit(Array<Any>{1, List<Any>{2, Array<Any>{3}}});
+  EXPECT_EQ(engine->log, "1@1 list@2 2@2 ") << "what is nested deeper is hidden by the layer";
+}
+
+TEST(Engines, ErrorsAreReturnedWithTheirPlace) {
+  auto engine = MakeEngine<PostOrderEngine>(
+      [](int64_t, int, std::string&) { TVM_FFI_THROW(KeyError) << "no"; });
+  Array<Any> inner{1};
+  Array<Any> root{inner};
+  VisitResult result = engine->VisitExpected(root);
+  ASSERT_TRUE(result.is_err());
+  EXPECT_EQ(result.error().kind(), "KeyError");
+  ASSERT_TRUE(result.error().extra_context().has_value());
+  VisitErrorContext context = Any(*result.error().extra_context()).cast<VisitErrorContext>();
+  EXPECT_EQ(VisitErrorContext::FindAccessPaths(root, context).size(), 1U);
+  List<Any> cycle;
+  cycle.push_back(cycle);
+  auto walk =
+      make_object<PostOrderEngine<StructuralVisitorObj, void (*)(int64_t)>>(+[](int64_t) {});
+  EXPECT_NE(ErrorOf([&] { walk->Visit(cycle); }).find("contains itself"), std::string::npos);
+  cycle.clear();
+}
+
+TEST(Callbacks, MayKeepStateOfTheirOwn) {
+  int64_t last = 0;
+  auto count = [&last, calls = int64_t{0}](int64_t) mutable { last = ++calls; };
+  StructuralWalk(Array<Any>{5, 6, 7}, count);
+  EXPECT_EQ(last, 3);
+  auto number = [calls = int64_t{0}](int64_t) mutable { return ++calls; };
+  Any mapped = StructuralMap(Array<Any>{5, 5}, number);
+  EXPECT_EQ(mapped.cast<Array<int64_t>>()[1], 2);
+}
+
+TEST(WalkResults, CrossTheBorder) {
+  EXPECT_EQ(Any(WalkResult::Advance()).cast<int>(), 0);
+  EXPECT_EQ(Any(WalkResult::Skip()).cast<int>(), 1);
+  Any interrupt = WalkResult::Interrupt(VisitInterrupt(String("why")));
+  EXPECT_EQ(interrupt.cast<VisitInterrupt>()->value.cast<String>(), "why");
+  EXPECT_EQ(interrupt.cast<WalkResult>().interrupt().value()->value.cast<String>(), "why");
+  EXPECT_TRUE(Any(1).cast<WalkResult>().is_skip());
+  EXPECT_FALSE(Any(2).try_cast<WalkResult>().has_value());
+  EXPECT_FALSE(Any("x").try_cast<WalkResult>().has_value());
+  TypedFunction<WalkResult(int64_t)> stop = Function::FromTyped([](int64_t value) {
+    return value == 2 ? WalkResult::Interrupt(VisitInterrupt(value)) : WalkResult::Advance();
+  });
+  Optional<VisitInterrupt> result =
+      StructuralWalk(Array<Any>{1, 2, 3}, [&](int64_t value) { return stop(value); });
+  EXPECT_EQ(result.value()->value.cast<int>(), 2);
 }
 
 }  // namespace

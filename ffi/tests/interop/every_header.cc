@@ -124,6 +124,9 @@ void Structure(const Any& value) {
   StructuralVisit(value, [](const Pair& pair, StructuralVisitorObj* visitor) {
     return visitor->DefaultVisitExpected(pair);
   });
+  auto count = [](const Pair& pair) { static_cast<void>(pair->a); };
+  using Walk = StructuralWalkEngine<StructuralVisitorObj, WalkOrder::kPreOrder, decltype(count)>;
+  make_object<Walk>(count)->Visit(value);
   static_cast<void>(StructuralMap(
       value, [](const Pair& pair) -> UnchangedOr<Any> { return Any(Pair(pair->a, "new")); }));
   static_cast<void>(StructuralMutate(value, [](const Pair& pair, StructuralMutatorObj* mutator) {

@@ -147,20 +147,25 @@ def test_without_a_release(own_extension, build):
     assert done.stdout == "ok\n", done.stderr
 
 
-def test_the_public_jit_addon_runs_on_ours(release, tmp_path):
+@pytest.mark.parametrize(
+    "runtime, headers", [("ours", "ours"), ("ours", "released"), ("released", "ours")]
+)
+def test_the_public_jit_addon(release, headers, runtime, tmp_path):
+    """It links objects of both kinds of headers, on both kinds of libtvm_ffi."""
     if not (Path(release.site_packages) / "tvm_ffi_orcjit").is_dir():
         pytest.skip("apache-tvm-ffi-orcjit is not installed beside the released wheel")
+    include = libinfo.include_paths() if headers == "ours" else [release.include]
     objects = []
     for side in ("jit", "jit2"):  # types of their own
         objects.append(str(tmp_path / f"{side}.o"))
         command = [CXX, "-std=c++17", "-O1", "-fPIC", "-c", f'-DSIDE="{side}"']
-        command += [f"-I{release.include}", str(HERE / "extension.cc"), "-o", objects[-1]]
-        subprocess.run(command, check=True)
+        command += [f"-I{path}" for path in include]
+        subprocess.run([*command, str(HERE / "extension.cc"), "-o", objects[-1]], check=True)
     done = run(
-        sys.executable,
+        sys.executable if runtime == "ours" else release.python,
         str(HERE / "orcjit_driver.py"),
         *objects,
         release.site_packages,
-        env=our_environment(),
+        env=our_environment() if runtime == "ours" else dict(release.environment),
     )
-    assert done.stdout == "ok\n", done.stderr
+    assert done.stdout == f"{runtime}\n", done.stderr

@@ -3,7 +3,10 @@
 """Errors across the boundary keep class, identity, message and frames."""
 
 import gc
+import os
 import pickle
+import subprocess
+import sys
 import traceback
 import weakref
 
@@ -255,3 +258,22 @@ def test_signals_are_checked():
 def test_error_of_conversion_names_types():
     with pytest.raises(TypeError, match="Expected `int` but got `ffi.Array`"):
         tvm_ffi.get_global_func("testing.add_one")([1])
+
+
+@pytest.mark.parametrize(
+    "limit, frames", [("0", 0), ("1", 1), ("", 1), ("all", 1), ("-1", 1), ("99999999999", 1)]
+)
+def test_limit_of_backtraces(limit, frames):
+    """Frames of C++; a value that is no whole number in range is ignored."""
+    script = """
+import tvm_ffi, tvm_ffi.testing
+try:
+    tvm_ffi.get_global_func("testing.test_raise_error")("ValueError", "x")
+except ValueError as error:
+    print(error.__tvm_ffi_error__.backtrace.count("File "))
+"""
+    environment = {**os.environ, "TVM_TRACEBACK_LIMIT": limit}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) == frames

@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import ml_dtypes
@@ -124,6 +125,76 @@ def test_exchange_api_argument():
     assert function(wrapper) == 3
     with pytest.raises(TypeError, match="__dlpack_c_exchange_api__"):
         tvm_ffi.convert_func(lambda t: t, tensor_cls=int)
+
+
+_TORCH_SCRIPT = """
+    import sys, types, warnings
+    import numpy as np
+    import tvm_ffi
+    from tvm_ffi import core
+
+    class Tensor:  # as in an older torch
+        is_cuda = False
+        slow = 0
+
+        def __init__(self, tensor):
+            self.tensor = tensor
+
+        def detach(self):
+            Tensor.slow += 1
+            return self.tensor
+
+    sys.modules["torch"] = torch = types.ModuleType("torch")
+    torch.Tensor = Tensor
+    table = core.DLTensorTestWrapper.__dlpack_c_exchange_api__
+
+    class Finder:
+        def find_spec(self, name, path=None, target=None):
+            if name == "torch_c_dlpack_ext":
+                attempts.append(name)
+                action()
+
+    def install():
+        Tensor.__dlpack_c_exchange_api__ = table
+        sys.modules["torch_c_dlpack_ext"] = types.ModuleType("torch_c_dlpack_ext")
+
+    def broken():
+        raise OSError("built for another torch")
+
+    attempts = []
+    action = dict(absent=lambda: None, installed=install, broken=broken)[sys.argv[1]]
+    sys.meta_path.insert(0, Finder())
+    echo = tvm_ffi.get_global_func("testing.echo")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            result = echo(Tensor(tvm_ffi.from_dlpack(np.ones(3))))
+            assert tuple(result.shape if isinstance(result, tvm_ffi.Tensor)
+                         else result.tensor.shape) == (3,)
+    print(len(attempts), Tensor.slow, len(caught))
+"""
+
+
+@pytest.mark.parametrize(
+    "state, disabled, seen",
+    [
+        ("absent", "0", "1 3 0"),
+        ("installed", "0", "1 0 0"),
+        ("installed", "1", "0 3 0"),
+        ("broken", "0", "1 3 1"),
+    ],
+)
+def test_exchange_table_of_torch(state, disabled, seen):
+    """Attempts to import the extension, tensors that went the slow way, warnings."""
+    script = "import tvm_ffi.testing\n" + textwrap.dedent(_TORCH_SCRIPT)
+    done = subprocess.run(
+        [sys.executable, "-c", script, state],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TVM_FFI_DISABLE_TORCH_C_DLPACK": disabled},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == seen
 
 
 def test_dtype():

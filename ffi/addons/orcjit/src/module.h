@@ -14,13 +14,18 @@ namespace tvm {
 namespace ffi {
 namespace orcjit {
 
-/// Module over a linked library. Fills in its context symbols and unpacks the modules it carries;
-/// then the result is the root of their import tree.
-Module NewModule(std::shared_ptr<Library> library);
+/// What NewModule makes of a library.
+struct LoadedModule {
+  Module root;     ///< the library's own module, or the root of the tree that it carries
+  Module context;  ///< where the library's code looks its callees up
+};
+
+/// Module over a linked library. Fills in its context symbols and unpacks the modules it carries.
+LoadedModule NewModule(std::shared_ptr<Library> library);
 
 /// Fills in the context symbols of objects that were linked after the module was made. RuntimeError
 /// if they carry modules: those belong to the first link.
-void ExtendModule(Library* library, const Module& root, bool had_modules);
+void ExtendModule(Library* library, const LoadedModule& loaded, bool had_modules);
 
 }  // namespace orcjit
 }  // namespace ffi

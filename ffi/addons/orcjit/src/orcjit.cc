@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,13 +54,13 @@ class DynamicLibraryObj : public Object {
   Module GetModule() {
     std::lock_guard<std::mutex> guard(mutex_);
     library->Link();
-    if (!module_.has_value()) {
-      module_ = NewModule(library);
+    if (!loaded_.has_value()) {
+      loaded_ = NewModule(library);
       has_modules_ = library->FindSymbol(symbol::tvm_ffi_library_bin) != nullptr;
     } else {
-      ExtendModule(library.get(), *module_, has_modules_);
+      ExtendModule(library.get(), *loaded_, has_modules_);
     }
-    return *module_;
+    return loaded_->root;
   }
 
   const std::shared_ptr<Library> library;
@@ -69,7 +70,7 @@ class DynamicLibraryObj : public Object {
 
  private:
   std::mutex mutex_;
-  Optional<Module> module_;
+  std::optional<LoadedModule> loaded_;
   bool has_modules_ = false;
 };
 
@@ -130,7 +131,7 @@ Module LoadModule(const ExecutionSession& session, const Array<Any>& objects, co
   std::shared_ptr<Library> library = NewLibrary(session, name, compiler);
   for (const Any& object : objects) library->Add(ReadObject(object, "object file"));
   library->Link();
-  return NewModule(std::move(library));
+  return NewModule(std::move(library)).root;
 }
 
 void SetLinkOrder(const DynamicLibrary& library, const Array<DynamicLibrary>& order) {
@@ -146,6 +147,7 @@ void Register() {
   refl::GlobalDef()
       .def("tvm_ffi_orcjit.ExecutionSession", NewSession)
       .def("tvm_ffi_orcjit.GlobalDefaultSession", DefaultSession)
+      .def("tvm_ffi_orcjit._RequireOwnSupport", RequireOwnSupport)
       .def("tvm_ffi_orcjit.SessionLoadModule", LoadModule)
       .def("tvm_ffi_orcjit.SessionClearFreeSlabs",
            [](const ExecutionSession& session) {

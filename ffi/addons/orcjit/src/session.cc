@@ -85,14 +85,19 @@ std::string LinkMessages::Text() const {
   return text.empty() ? "an object that it needs failed to link" : text;
 }
 
+void RequireOwnSupport(const std::string& triple) {
+  const llvm::Triple host(triple);
+  if (host.getArch() == llvm::Triple::x86_64 && host.isOSLinux()) return;
+  TVM_FFI_THROW(RuntimeError) << "JIT sessions on " << triple << " (" << host.getArchName().str()
+                              << ", " << host.getOSName().str()
+                              << ") need an ORC runtime, which is only built in for x86-64 Linux:"
+                              << " give the path of compiler-rt's liborc_rt archive as orc_rt";
+}
+
 std::shared_ptr<Session> Session::Create(std::unique_ptr<llvm::MemoryBuffer> runtime,
                                          int64_t slab_size) {
   const size_t slab = SlabSize(slab_size);
-  const llvm::Triple host(llvm::sys::getProcessTriple());
-  if (runtime == nullptr && (host.getArch() != llvm::Triple::x86_64 || !host.isOSLinux())) {
-    TVM_FFI_THROW(RuntimeError) << "without an ORC runtime (argument orc_rt) JIT sessions need "
-                                << "x86-64 Linux, this is " << host.str();
-  }
+  if (runtime == nullptr) RequireOwnSupport(llvm::sys::getProcessTriple());
   std::shared_ptr<Session> session(new Session(runtime != nullptr, slab));
   LinkMessages messages;
   if (llvm::Error error = session->Start(std::move(runtime))) {

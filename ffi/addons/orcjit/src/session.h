@@ -45,6 +45,9 @@ class LinkMessages {
   std::vector<std::string> texts_;
 };
 
+/// RuntimeError unless this library does itself, on such a machine, what an ORC runtime does.
+void RequireOwnSupport(const std::string& triple);
+
 class Session : public std::enable_shared_from_this<Session> {
  public:
   /// Without `runtime` (an ORC runtime archive) constructors, destructors and thread-local

@@ -161,6 +161,32 @@ class TestSurroundings:
         with pytest.raises(ValueError, match="library_bin of library is damaged"):
             session.load_module(compile_object("context.c", "-DWITH_MODULES", "-DDAMAGED"))
 
+    def test_functions_below_a_root_keep_what_they_call(self, session, compile_object):
+        """The root of the tree is another module, which imports the library."""
+        roots = []
+
+        def load(data):
+            root = session.load_module(compile_object("functions.c", "-DOFFSET=10"))
+            root.import_module(session.load_module(compile_object("functions.c", "-DOFFSET=20")))
+            roots.append(root)
+            return root
+
+        tvm_ffi.register_global_func("ffi.Module.load_from_bytes.orcjit_root", load)
+        root = session.load_module(compile_object("context.c", "-DWITH_MODULES", "-DBELOW"))
+        assert root.same_as(roots.pop()) and root.add(0, 0) == 10
+        library = root.imports[1]
+        assert library.implements_function("call_imported")
+        call = library.call_imported
+        del root, library
+        gc.collect()
+        assert call(1, 2) == 23 and call(3, 4) == 27
+        library = session.load_module(compile_object("context.c", "-DWITH_MODULES", "-DBELOW"))
+        library = library.imports[1]  # its root goes
+        roots.clear()
+        gc.collect()
+        with pytest.raises(RuntimeError, match="Cannot find function `add`"):
+            library.call_imported(1, 2)
+
     @pytest.fixture
     def fake_compiler(self, tmp_path, compile_object):
         """A compiler whose C++ library has something new, and an archive with more."""
@@ -204,6 +230,19 @@ class TestSurroundings:
                 session.load_module(compile_object("caller.c"))
         exceptions = session.load_module(compile_object("exceptions.cc"))
         assert exceptions.catch_own(3) == 407
+
+    @pytest.mark.parametrize(
+        "triple, named",
+        [
+            ("aarch64-unknown-linux-gnu", "aarch64, linux"),
+            ("x86_64-apple-macosx", "x86_64, macosx"),
+        ],
+    )
+    def test_machines_that_need_an_orc_runtime(self, orcjit, triple, named):
+        require = tvm_ffi.get_global_func("tvm_ffi_orcjit._RequireOwnSupport")
+        require("x86_64-unknown-linux-gnu")
+        with pytest.raises(RuntimeError, match=f"{triple} .{named}. need an ORC runtime.*orc_rt"):
+            require(triple)
 
     def test_bad_runtimes(self, orcjit):
         with pytest.raises(RuntimeError, match="cannot read ORC runtime `/no/such/file`"):

@@ -306,6 +306,17 @@ TVM_FFI_CHECK_FUNC(_NE, !=)
 #pragma GCC diagnostic pop
 #endif
 
+/// An lvalue comes back as itself, a temporary by value.
+template <typename T>
+TVM_FFI_INLINE T CheckNotNull(T&& value, const char* kind, const char* text, const char* file,
+                              int line, const char* function, bool log_before_throw) {
+  if (TVM_FFI_PREDICT_FALSE(value == nullptr)) {
+    ErrorBuilder(kind, file, line, function, log_before_throw).stream()
+        << "Check not null: " << text << ' ';
+  }
+  return std::forward<T>(value);
+}
+
 }  // namespace detail
 }  // namespace ffi
 }  // namespace tvm
@@ -354,12 +365,14 @@ TVM_FFI_CHECK_FUNC(_NE, !=)
 #define TVM_FFI_LOG_AND_THROW(ErrorKind) \
   ::tvm::ffi::detail::ErrorBuilder(#ErrorKind, __FILE__, __LINE__, TVM_FFI_FUNC_SIG, true).stream()
 
-#define TVM_FFI_CHECK(cond, ErrorKind) \
-  if (TVM_FFI_PREDICT_FALSE(!(cond)))  \
+/// `TVM_FFI_CHECK(size > 0, ValueError) << "text";` A loop that ends by the exception: with `if`,
+/// an `else` after the check would belong to the check.
+#define TVM_FFI_CHECK(cond, ErrorKind)   \
+  while (TVM_FFI_PREDICT_FALSE(!(cond))) \
   TVM_FFI_THROW(ErrorKind) << "Check failed: (" #cond << ") is false: "
 
-#define TVM_FFI_CHECK_BINARY_OP(name, op, x, y, ErrorKind)             \
-  if (auto ffi_check_text_ = ::tvm::ffi::detail::LogCheck##name(x, y)) \
+#define TVM_FFI_CHECK_BINARY_OP(name, op, x, y, ErrorKind)                \
+  while (auto ffi_check_text_ = ::tvm::ffi::detail::LogCheck##name(x, y)) \
   TVM_FFI_THROW(ErrorKind) << "Check failed: " << #x " " #op " " #y << *ffi_check_text_ << ": "
 
 #define TVM_FFI_CHECK_LT(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_LT, <, x, y, ErrorKind)
@@ -368,9 +381,10 @@ TVM_FFI_CHECK_FUNC(_NE, !=)
 #define TVM_FFI_CHECK_GE(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_GE, >=, x, y, ErrorKind)
 #define TVM_FFI_CHECK_EQ(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_EQ, ==, x, y, ErrorKind)
 #define TVM_FFI_CHECK_NE(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_NE, !=, x, y, ErrorKind)
-/// Yields `x`.
-#define TVM_FFI_CHECK_NOTNULL(x, ErrorKind) \
-  ((x) == nullptr ? ((void)(TVM_FFI_THROW(ErrorKind) << "Check not null: " #x << ' '), (x)) : (x))
+/// Yields `x`, which is evaluated once.
+#define TVM_FFI_CHECK_NOTNULL(x, ErrorKind)                                                   \
+  ::tvm::ffi::detail::CheckNotNull((x), #ErrorKind, #x, __FILE__, __LINE__, TVM_FFI_FUNC_SIG, \
+                                   TVM_FFI_ALWAYS_LOG_BEFORE_THROW)
 
 #define TVM_FFI_ICHECK(x) TVM_FFI_CHECK(x, InternalError)
 #define TVM_FFI_ICHECK_LT(x, y) TVM_FFI_CHECK_LT(x, y, InternalError)

@@ -311,12 +311,12 @@ struct TypeTraits<Expected<T>> : public TypeTraitsBase {
   ::tvm::ffi::detail::UnexpectedBuilder(#ErrorKind, __FILE__, __LINE__, TVM_FFI_FUNC_SIG)
 
 #define TVM_FFI_RET_CHECK(cond, ErrorKind) \
-  if (TVM_FFI_PREDICT_FALSE(!(cond)))      \
+  while (TVM_FFI_PREDICT_FALSE(!(cond)))   \
   return TVM_FFI_UNEXPECTED(ErrorKind) << "Check failed: (" #cond << ") is false: "
 
-#define TVM_FFI_RET_CHECK_BINARY_OP(name, op, x, y, ErrorKind)         \
-  if (auto ffi_check_text_ = ::tvm::ffi::detail::LogCheck##name(x, y)) \
-  return TVM_FFI_UNEXPECTED(ErrorKind)                                 \
+#define TVM_FFI_RET_CHECK_BINARY_OP(name, op, x, y, ErrorKind)            \
+  while (auto ffi_check_text_ = ::tvm::ffi::detail::LogCheck##name(x, y)) \
+  return TVM_FFI_UNEXPECTED(ErrorKind)                                    \
          << "Check failed: " << #x " " #op " " #y << *ffi_check_text_ << ": "
 
 #define TVM_FFI_RET_CHECK_LT(x, y, ErrorKind) TVM_FFI_RET_CHECK_BINARY_OP(_LT, <, x, y, ErrorKind)

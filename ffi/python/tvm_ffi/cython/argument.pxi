@@ -482,6 +482,25 @@ cdef bint _is_instance(object value, str module, str name) except -1:
     return isinstance(cls, type) and isinstance(value, cls)
 
 
+cdef bint _TRY_TORCH_EXTENSION = os.environ.get("TVM_FFI_DISABLE_TORCH_C_DLPACK", "0") != "1"
+
+
+cdef int _load_torch_extension() except -1:
+    """Releases of torch without an exchange table get one from a package of its own, if installed."""
+    global _TRY_TORCH_EXTENSION
+    _TRY_TORCH_EXTENSION = False
+    if hasattr(_module_class("torch", "Tensor"), "__dlpack_c_exchange_api__"):
+        return 0
+    try:
+        import torch_c_dlpack_ext
+    except ModuleNotFoundError:
+        pass
+    except Exception as error:  # such as a build for another torch
+        import warnings
+        warnings.warn(f"torch tensors take a slower way: torch_c_dlpack_ext fails with {error!r}")
+    return 0
+
+
 cdef bint _is_cuda_driver_stream(object cls) except -1:
     return cls.__name__ == "CUstream" and cls.__module__.partition(".")[0] == "cuda"
 
@@ -502,6 +521,8 @@ cdef _Converter _resolve_converter(object value, object cls):
     if hasattr(cls, "__tvm_ffi_object__"):
         return _Converter.make(_convert_ffi_object_protocol, NULL)
     if _USE_EXCHANGE_API:
+        if _TRY_TORCH_EXTENSION and _is_instance(value, "torch", "Tensor"):
+            _load_torch_extension()
         api = _exchange_api_of(cls)
         if api != NULL:
             return _Converter.make(_convert_exchange, <void*>api)

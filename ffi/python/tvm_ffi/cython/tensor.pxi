@@ -265,13 +265,13 @@ cdef class Tensor(CObject):
         """Bytes from ``data_ptr()`` base to the first element."""
         return _tensor_view(self).byte_offset
 
-    def size(self, axis):
+    def size(self, idx):
         """Extent of one axis; negative counts from the back."""
         cdef DLTensor* view = _tensor_view(self)
-        cdef int64_t position = axis
+        cdef int64_t position = idx
         if position < -view.ndim or position >= view.ndim:
             raise IndexError(
-                f"Dimension {axis} out of range for tensor with {view.ndim} dimensions")
+                f"Dimension {idx} out of range for tensor with {view.ndim} dimensions")
         return view.shape[position + view.ndim if position < 0 else position]
 
     def numel(self):

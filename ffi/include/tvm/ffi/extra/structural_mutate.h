@@ -184,18 +184,19 @@ inline constexpr reflection::AttrKey<Any> kStructuralMaybeInplaceMutate{
     "__s_maybe_inplace_mutate__"};
 }  // namespace type_attr
 
+/// How a value is rewritten, and where variables are recorded.
+struct StructuralMutatorVTable {
+  TVMFFIAny (*mutate)(StructuralMutatorObj* self, AnyView value) noexcept;
+  TVMFFIAny (*maybe_inplace_mutate)(StructuralMutatorObj* self, AnyView value) noexcept;
+  /// None when nothing is recorded.
+  TVMFFIAny (*var_remap_get)(StructuralMutatorObj* self, AnyView var) noexcept;
+  TVMFFIAny (*var_remap_set)(StructuralMutatorObj* self, AnyView var, AnyView mapped) noexcept;
+};
+
 /// State and dispatch of one rewrite. Lives as long as the rewrite.
 class StructuralMutatorObj : public Object {
  public:
-  struct VTable {
-    TVMFFIAny (*mutate)(StructuralMutatorObj* self, AnyView value) noexcept;
-    TVMFFIAny (*maybe_inplace_mutate)(StructuralMutatorObj* self, AnyView value) noexcept;
-    /// None when nothing is recorded.
-    TVMFFIAny (*var_remap_get)(StructuralMutatorObj* self, AnyView var) noexcept;
-    TVMFFIAny (*var_remap_set)(StructuralMutatorObj* self, AnyView var, AnyView mapped) noexcept;
-  };
-
-  explicit StructuralMutatorObj(const VTable* vtable) : vtable_(vtable) {}
+  explicit StructuralMutatorObj(const StructuralMutatorVTable* vtable) : vtable_(vtable) {}
 
   /// Rewrites a value as this rewrite does. For kAllow, `value` must be a view of the reference
   /// that owns the object.
@@ -250,7 +251,7 @@ class StructuralMutatorObj : public Object {
     return result;
   }
 
-  const VTable* vtable_;
+  const StructuralMutatorVTable* vtable_;
   int32_t def_region_kind_ = kTVMFFIDefRegionKindNone;
 };
 
@@ -513,8 +514,8 @@ class TableMutatorObj : public StructuralMutatorObj {
     return reflection::internal::ReleaseAny(Any());
   }
 
-  static constexpr VTable kTable{&Enter<InplaceMode::kDisallow>, &Enter<InplaceMode::kAllow>,
-                                 &RemapGet, &RemapSet};
+  static constexpr StructuralMutatorVTable kTable{
+      &Enter<InplaceMode::kDisallow>, &Enter<InplaceMode::kAllow>, &RemapGet, &RemapSet};
 
  protected:
   /// `root` may be the only reference, which permits changes in place.
@@ -641,9 +642,9 @@ Any ToReplacement(Expected<T> result) {
 }
 
 template <typename F>
-bool MapWith(const F& fn, AnyView value, TVMFFIDefRegionKind kind, std::optional<Any>* result) {
-  return CallIfMatches(fn, value, [&](const F& callback, auto&& typed) {
-    if constexpr (FunctionInfo<F>::num_args == 2) {
+bool MapWith(F& fn, AnyView value, TVMFFIDefRegionKind kind, std::optional<Any>* result) {
+  return CallIfMatches(fn, value, [&](F& callback, auto&& typed) {
+    if constexpr (FunctionInfo<std::remove_const_t<F>>::num_args == 2) {
       *result = ToReplacement(callback(std::forward<decltype(typed)>(typed), kind));
     } else {
       *result = ToReplacement(callback(std::forward<decltype(typed)>(typed)));
@@ -652,10 +653,10 @@ bool MapWith(const F& fn, AnyView value, TVMFFIDefRegionKind kind, std::optional
 }
 
 template <typename F>
-bool MutateWith(const F& fn, AnyView value, StructuralMutatorObj* mutator, InplaceMode mode,
+bool MutateWith(F& fn, AnyView value, StructuralMutatorObj* mutator, InplaceMode mode,
                 std::optional<Any>* result) {
-  return CallIfMatches(fn, value, [&](const F& callback, auto&& typed) {
-    if constexpr (FunctionInfo<F>::num_args == 3) {
+  return CallIfMatches(fn, value, [&](F& callback, auto&& typed) {
+    if constexpr (FunctionInfo<std::remove_const_t<F>>::num_args == 3) {
       *result = ToReplacement(callback(std::forward<decltype(typed)>(typed), mutator, mode));
     } else {
       *result = ToReplacement(callback(std::forward<decltype(typed)>(typed), mutator));
@@ -695,7 +696,7 @@ inline Expected<void> StructuralMutatorObj::VarRemapSetExpected(AnyView var, Any
 /// replacement or Unchanged. Post-order callbacks see rewritten children; in pre-order the
 /// replacement is descended into.
 template <WalkOrder order = WalkOrder::kPostOrder, typename... Fns>
-Any StructuralMap(Any root, const Fns&... fns) {
+Any StructuralMap(Any root, Fns&&... fns) {
   static_assert(sizeof...(Fns) > 0, "a map needs at least one callback");
   return detail::RunStructuralMap(
       std::move(root),
@@ -710,7 +711,7 @@ Any StructuralMap(Any root, const Fns&... fns) {
 /// Rewrites `root`: fn(value, mutator[, mode]) decides about the values it takes, its result is
 /// final; other values are descended by default.
 template <typename... Fns>
-Any StructuralMutate(Any root, const Fns&... fns) {
+Any StructuralMutate(Any root, Fns&&... fns) {
   static_assert(sizeof...(Fns) > 0, "a rewrite needs at least one callback");
   return detail::RunStructuralMutate(
       std::move(root), [&](AnyView value, StructuralMutatorObj* mutator, InplaceMode mode) {
@@ -721,7 +722,7 @@ Any StructuralMutate(Any root, const Fns&... fns) {
 }
 
 template <WalkOrder order = WalkOrder::kPostOrder, typename... Fns>
-Expected<Any> StructuralMapExpected(Any root, const Fns&... fns) {
+Expected<Any> StructuralMapExpected(Any root, Fns&&... fns) {
   try {
     return StructuralMap<order>(std::move(root), fns...);
   } catch (const Error& error) {
@@ -730,7 +731,7 @@ Expected<Any> StructuralMapExpected(Any root, const Fns&... fns) {
 }
 
 template <typename... Fns>
-Expected<Any> StructuralMutateExpected(Any root, const Fns&... fns) {
+Expected<Any> StructuralMutateExpected(Any root, Fns&&... fns) {
   try {
     return StructuralMutate(std::move(root), fns...);
   } catch (const Error& error) {

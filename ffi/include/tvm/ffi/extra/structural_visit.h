@@ -3,7 +3,8 @@
 /// Traversals of values by their reflected structure.
 ///
 /// StructuralWalk calls a callback for every value and descends by itself. StructuralVisit leaves
-/// the descent to the callbacks. Both know in which definition region a value stands.
+/// the descent to the callbacks. Both know in which definition region a value stands. The engines
+/// are the same with a class of one's own below, which holds state and may change the descent.
 #ifndef TVM_FFI_EXTRA_STRUCTURAL_VISIT_H_
 #define TVM_FFI_EXTRA_STRUCTURAL_VISIT_H_
 
@@ -73,15 +74,20 @@ namespace type_attr {
 inline constexpr reflection::AttrKey<FStructuralVisit> kStructuralVisit{"__s_visit__"};
 }  // namespace type_attr
 
+/// How a value is visited.
+struct StructuralVisitorVTable {
+  TVMFFIAny (*visit)(StructuralVisitorObj* self, AnyView value) noexcept;
+};
+
 /// State and dispatch of one traversal. Lives as long as the traversal.
 class StructuralVisitorObj : public Object {
  public:
-  /// First member of the layout: how a value is visited.
-  struct VTable {
-    TVMFFIAny (*visit)(StructuralVisitorObj* self, AnyView value) noexcept;
-  };
+  /// What the callbacks of an engine on this class see as their visitor.
+  using VisitorObjType = StructuralVisitorObj;
+  /// What the callbacks of an engine on this class get after the value.
+  using StateTupleType = std::tuple<>;
 
-  explicit StructuralVisitorObj(const VTable* vtable) : vtable_(vtable) {}
+  explicit StructuralVisitorObj(const StructuralVisitorVTable* vtable) : vtable_(vtable) {}
 
   /// Visits a value as this traversal does.
   VisitResult VisitExpected(AnyView value) {
@@ -123,7 +129,9 @@ class StructuralVisitorObj : public Object {
     int32_t saved;
   };
 
-  const VTable* vtable_;
+  StateTupleType StateTuple() const noexcept { return {}; }
+
+  const StructuralVisitorVTable* vtable_;
   int32_t def_region_kind_ = kTVMFFIDefRegionKindNone;
 };
 
@@ -160,6 +168,46 @@ class WalkResult {
   explicit WalkResult(int action) : action_(action) {}
   int action_;
   Optional<VisitInterrupt> interrupt_ = std::nullopt;
+};
+
+template <>
+inline constexpr bool use_default_type_traits_v<WalkResult> = false;
+
+/// Crosses the border as 0, 1 or the interrupt.
+template <>
+struct TypeTraits<WalkResult> : public TypeTraitsBase {
+  static void CopyToAnyView(const WalkResult& src, TVMFFIAny* result) {
+    *result = (src.interrupt().has_value() ? AnyView(*src.interrupt())
+                                           : AnyView(static_cast<int64_t>(src.is_skip())))
+                  .CopyToTVMFFIAny();
+  }
+  static void MoveToAny(WalkResult src, TVMFFIAny* result) {
+    AnyView view;
+    CopyToAnyView(src, reinterpret_cast<TVMFFIAny*>(&view));
+    *result = detail::AnyUnsafe::MoveAnyToTVMFFIAny(Any(view));
+  }
+  static bool CheckAnyStrict(const TVMFFIAny* src) {
+    if (src->type_index == kTVMFFIInt) return src->v_int64 == 0 || src->v_int64 == 1;
+    return src->type_index == kTVMFFIVisitInterrupt;
+  }
+  static WalkResult CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
+    if (src->type_index == kTVMFFIVisitInterrupt) {
+      return WalkResult::Interrupt(TypeTraits<VisitInterrupt>::CopyFromAnyViewAfterCheck(src));
+    }
+    return src->v_int64 == 1 ? WalkResult::Skip() : WalkResult::Advance();
+  }
+  static WalkResult MoveFromAnyAfterCheck(TVMFFIAny* src) {
+    const Any taken = detail::AnyUnsafe::MoveTVMFFIAnyToAny(src);
+    return CopyFromAnyViewAfterCheck(reinterpret_cast<const TVMFFIAny*>(&taken));
+  }
+  static std::optional<WalkResult> TryCastFromAnyView(const TVMFFIAny* src) {
+    if (CheckAnyStrict(src)) return CopyFromAnyViewAfterCheck(src);
+    return std::nullopt;
+  }
+  static std::string TypeStr() { return "Variant<ffi.VisitInterrupt, int>"; }
+  static std::string TypeSchema() {
+    return R"({"type":"Variant","args":[{"type":"ffi.VisitInterrupt"},{"type":"int"}]})";
+  }
 };
 
 namespace detail {
@@ -238,6 +286,21 @@ TVMFFIAny EnterValue(int* depth, const Any& value, const Body& body) noexcept {
   }
 }
 
+/// One value of a walk: `call_back` before or after `descend`.
+template <typename CallBack, typename Descend>
+VisitResult WalkValue(WalkOrder order, const Any& value, const CallBack& call_back,
+                      const Descend& descend) {
+  if (value.type_index() == kTVMFFINone) return NoInterrupt();
+  const bool has_children = IsObject(RawAny(value));
+  if (order == WalkOrder::kPostOrder) {
+    if (has_children) TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(descend());
+    return VisitResult(call_back().interrupt());
+  }
+  const WalkResult result = call_back();
+  if (result.interrupt().has_value()) return VisitResult(result.interrupt());
+  return result.is_skip() || !has_children ? NoInterrupt() : descend();
+}
+
 class WalkerObj final : public StructuralVisitorObj {
  public:
   WalkerObj(const WalkCallback* callback, WalkOrder order)
@@ -256,25 +319,13 @@ class WalkerObj final : public StructuralVisitorObj {
   }
 
   VisitResult Walk(const Any& value) {
-    if (value.type_index() == kTVMFFINone) return NoInterrupt();
-    if (order_ == WalkOrder::kPostOrder) {
-      TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(Descend(value));
-      return VisitResult(CallBack(value).interrupt());
-    }
-    const WalkResult result = CallBack(value);
-    if (result.interrupt().has_value()) return VisitResult(result.interrupt());
-    return result.is_skip() ? NoInterrupt() : Descend(value);
+    auto call_back = [&] {
+      return CallbackBinding<WalkCallback>::Get(callback_)(value, def_region_kind());
+    };
+    return WalkValue(order_, value, call_back, [&] { return VisitChildren(this, value); });
   }
 
-  WalkResult CallBack(const Any& value) {
-    return CallbackBinding<WalkCallback>::Get(callback_)(value, def_region_kind());
-  }
-
-  VisitResult Descend(const Any& value) {
-    return IsObject(RawAny(value)) ? VisitChildren(this, value) : NoInterrupt();
-  }
-
-  static constexpr VTable kTable{&VisitValue};
+  static constexpr StructuralVisitorVTable kTable{&VisitValue};
   const WalkCallback* callback_;
   WalkOrder order_;
   int depth_ = 0;
@@ -305,7 +356,7 @@ class CallbackVisitorObj final : public StructuralVisitorObj {
     return DefaultVisitExpected(value);
   }
 
-  static constexpr VTable kTable{&VisitValue};
+  static constexpr StructuralVisitorVTable kTable{&VisitValue};
   const VisitCallback* callback_;
   int depth_ = 0;
 };
@@ -323,8 +374,8 @@ inline VisitResult RunStructuralVisit(const Any& root, const VisitCallback& call
 
 /// Calls `fn(value, extra..)` when the value is what its first parameter takes.
 template <typename F, typename Use>
-bool CallIfMatches(const F& fn, AnyView value, const Use& use) {
-  using Args = typename FunctionInfo<F>::ArgType;
+bool CallIfMatches(F& fn, AnyView value, const Use& use) {
+  using Args = typename FunctionInfo<std::remove_const_t<F>>::ArgType;
   using Value = std::remove_cv_t<std::remove_reference_t<std::tuple_element_t<0, Args>>>;
   if constexpr (std::is_same_v<Value, AnyView>) {
     use(fn, value);
@@ -349,16 +400,23 @@ WalkResult ToWalkResult(Expected<T> result) {
   return ToWalkResult(std::move(result).value());
 }
 
-template <typename F>
-bool WalkWith(const F& fn, AnyView value, TVMFFIDefRegionKind kind, WalkResult* result) {
-  return CallIfMatches(fn, value, [&](const F& callback, auto&& typed) {
-    auto call = [&] {
-      if constexpr (FunctionInfo<F>::num_args == 2) {
-        return callback(std::forward<decltype(typed)>(typed), kind);
+/// fn(value, state..) or fn(value, state.., region kind).
+template <typename F, typename... State>
+bool WalkWith(F& fn, AnyView value, const std::tuple<State...>& state, TVMFFIDefRegionKind kind,
+              WalkResult* result) {
+  constexpr size_t kNumArgs = FunctionInfo<std::remove_const_t<F>>::num_args;
+  constexpr bool kTakesKind = kNumArgs == sizeof...(State) + 2;
+  static_assert(kTakesKind || kNumArgs == sizeof...(State) + 1,
+                "the callback of a walk takes the value, the state and perhaps the region kind");
+  return CallIfMatches(fn, value, [&](F& callback, auto&& typed) {
+    auto with_state = [&](auto&... entries) {
+      if constexpr (kTakesKind) {
+        return callback(std::forward<decltype(typed)>(typed), entries..., kind);
       } else {
-        return callback(std::forward<decltype(typed)>(typed));
+        return callback(std::forward<decltype(typed)>(typed), entries...);
       }
     };
+    auto call = [&] { return std::apply(with_state, state); };
     if constexpr (std::is_void_v<decltype(call())>) {
       call();
     } else {
@@ -374,11 +432,22 @@ inline Optional<VisitInterrupt> ToInterrupt(VisitResult result) {
   return std::move(result).value();
 }
 
-template <typename F>
-bool VisitWith(const F& fn, AnyView value, StructuralVisitorObj* visitor,
+/// fn(value, visitor) or fn(value, state.., visitor).
+template <typename F, typename Visitor, typename... State>
+bool VisitWith(F& fn, AnyView value, const std::tuple<State...>& state, Visitor* visitor,
                Optional<VisitInterrupt>* interrupt) {
-  return CallIfMatches(fn, value, [&](const F& callback, auto&& typed) {
-    auto call = [&] { return callback(std::forward<decltype(typed)>(typed), visitor); };
+  constexpr size_t kNumArgs = FunctionInfo<std::remove_const_t<F>>::num_args;
+  static_assert(kNumArgs == 2 || kNumArgs == sizeof...(State) + 2,
+                "the callback of a visit takes the value, perhaps the state, and the visitor");
+  return CallIfMatches(fn, value, [&](F& callback, auto&& typed) {
+    auto with_state = [&](auto&... entries) {
+      if constexpr (kNumArgs == 2) {
+        return callback(std::forward<decltype(typed)>(typed), visitor);
+      } else {
+        return callback(std::forward<decltype(typed)>(typed), entries..., visitor);
+      }
+    };
+    auto call = [&] { return std::apply(with_state, state); };
     if constexpr (std::is_void_v<decltype(call())>) {
       call();
     } else {
@@ -394,16 +463,93 @@ inline VisitResult StructuralVisitorObj::DefaultVisitExpected(AnyView value) {
   return detail::VisitChildren(this, Any(value));
 }
 
+/// Walk over a layer of its own: `Parent` derives from StructuralVisitorObj and passes its
+/// constructor's argument on to it. After the value every callback gets what Parent::StateTuple()
+/// holds, of type Parent::StateTupleType, then the region kind if it takes one. The children of a
+/// value are visited by Parent::DefaultVisitExpected. Make it with make_object, start it with
+/// Visit or VisitExpected; one traversal at a time.
+template <typename Parent, WalkOrder order, typename... Callbacks>
+class StructuralWalkEngine : public Parent {
+ public:
+  using StateTupleType = typename Parent::StateTupleType;
+
+  explicit StructuralWalkEngine(Callbacks... callbacks)
+      : Parent(&kTable), callbacks_(std::move(callbacks)...) {}
+
+ private:
+  static TVMFFIAny VisitValue(StructuralVisitorObj* visitor, AnyView view) noexcept {
+    auto* self = static_cast<StructuralWalkEngine*>(visitor);
+    const Any value(view);
+    return detail::EnterValue(&self->depth_, value, [&] {
+      return detail::WalkValue(
+          order, value, [&] { return self->CallBack(value); },
+          [&] { return self->Parent::DefaultVisitExpected(value); });
+    });
+  }
+
+  WalkResult CallBack(const Any& value) {
+    WalkResult result = WalkResult::Advance();
+    const StateTupleType state = Parent::StateTuple();
+    std::apply(
+        [&](auto&... fns) {
+          static_cast<void>(
+              (detail::WalkWith(fns, value, state, Parent::def_region_kind(), &result) || ...));
+        },
+        callbacks_);
+    return result;
+  }
+
+  static constexpr StructuralVisitorVTable kTable{&VisitValue};
+  std::tuple<Callbacks...> callbacks_;
+  int depth_ = 0;
+};
+
+/// Visit over a layer of its own; `Parent` as for StructuralWalkEngine. A callback is fn(value,
+/// Parent::VisitorObjType*) or has the state between them, and its result is final. Values that no
+/// callback takes are descended by Parent::DefaultVisitExpected.
+template <typename Parent, typename... Callbacks>
+class StructuralVisitEngine : public Parent {
+ public:
+  using StateTupleType = typename Parent::StateTupleType;
+
+  explicit StructuralVisitEngine(Callbacks... callbacks)
+      : Parent(&kTable), callbacks_(std::move(callbacks)...) {}
+
+ private:
+  static TVMFFIAny VisitValue(StructuralVisitorObj* visitor, AnyView view) noexcept {
+    auto* self = static_cast<StructuralVisitEngine*>(visitor);
+    const Any value(view);
+    return detail::EnterValue(&self->depth_, value, [&] { return self->Dispatch(value); });
+  }
+
+  VisitResult Dispatch(const Any& value) {
+    if (value.type_index() == kTVMFFINone) return detail::NoInterrupt();
+    Optional<VisitInterrupt> interrupt = std::nullopt;
+    auto* visitor = static_cast<typename Parent::VisitorObjType*>(this);
+    const StateTupleType state = Parent::StateTuple();
+    const bool taken = std::apply(
+        [&](auto&... fns) {
+          return (detail::VisitWith(fns, value, state, visitor, &interrupt) || ...);
+        },
+        callbacks_);
+    return taken ? VisitResult(interrupt) : Parent::DefaultVisitExpected(value);
+  }
+
+  static constexpr StructuralVisitorVTable kTable{&VisitValue};
+  std::tuple<Callbacks...> callbacks_;
+  int depth_ = 0;
+};
+
 /// Walks `root`: for every value the first of `fns` whose first parameter takes it is called, as
 /// fn(value) or fn(value, region kind). A callback returns nothing, WalkResult or an interrupt.
 template <WalkOrder order = WalkOrder::kPostOrder, typename... Fns>
-VisitResult StructuralWalkExpected(const Any& root, const Fns&... fns) {
+VisitResult StructuralWalkExpected(const Any& root, Fns&&... fns) {
   static_assert(sizeof...(Fns) > 0, "a walk needs at least one callback");
   return detail::RunStructuralWalk(
       root,
       [&](AnyView value, TVMFFIDefRegionKind kind) {
         WalkResult result = WalkResult::Advance();
-        static_cast<void>((detail::WalkWith(fns, value, kind, &result) || ...));
+        static_cast<void>((detail::WalkWith(fns, value, std::tuple<>(), kind, &result) || ...));
         return result;
       },
       order);
@@ -411,22 +557,23 @@ VisitResult StructuralWalkExpected(const Any& root, const Fns&... fns) {
 
 /// As StructuralWalkExpected, but throws.
 template <WalkOrder order = WalkOrder::kPostOrder, typename... Fns>
-Optional<VisitInterrupt> StructuralWalk(const Any& root, const Fns&... fns) {
+Optional<VisitInterrupt> StructuralWalk(const Any& root, Fns&&... fns) {
   return StructuralWalkExpected<order>(root, fns...).value();
 }
 
 /// Visits `root`: fn(value, visitor) decides about the children of the values it takes; other
 /// values are descended by default.
 template <typename... Fns>
-VisitResult StructuralVisitExpected(const Any& root, const Fns&... fns) {
+VisitResult StructuralVisitExpected(const Any& root, Fns&&... fns) {
+  static_assert(sizeof...(Fns) > 0, "a visit needs at least one callback");
   return detail::RunStructuralVisit(
       root, [&](AnyView value, StructuralVisitorObj* visitor, Optional<VisitInterrupt>* result) {
-        return (detail::VisitWith(fns, value, visitor, result) || ...);
+        return (detail::VisitWith(fns, value, std::tuple<>(), visitor, result) || ...);
       });
 }
 
 template <typename... Fns>
-Optional<VisitInterrupt> StructuralVisit(const Any& root, const Fns&... fns) {
+Optional<VisitInterrupt> StructuralVisit(const Any& root, Fns&&... fns) {
   return StructuralVisitExpected(root, fns...).value();
 }
 
