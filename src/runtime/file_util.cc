@@ -4,6 +4,7 @@
 /// File access through the C library.
 #include "runtime/file_util.h"
 
+#include <sys/stat.h>
 #include <tvm/runtime/logging.h>
 #include <unistd.h>
 
@@ -20,9 +21,23 @@ struct FileCloser {
   void operator()(std::FILE* f) const { std::fclose(f); }
 };
 using File = std::unique_ptr<std::FILE, FileCloser>;
+
+/// The C library would take such a path for the one before its first zero byte.
+void CheckPath(const std::string& path) {
+  TVM_REQUIRE(path.find('\0') == std::string::npos, ValueError)
+      << "the path of a file has a zero byte: " << path.c_str() << "\\0...";
+}
+
+bool IsFolder(const std::string& path) {
+  struct stat info{};
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 }  // namespace
 
 std::string ReadFile(const std::string& path) {
+  CheckPath(path);
+  TVM_REQUIRE(!IsFolder(path), ValueError) << "cannot read " << path << ": it is a folder";
   File file(std::fopen(path.c_str(), "rb"));
   TVM_REQUIRE(file != nullptr, ValueError)
       << "cannot open file " << path << ": " << std::strerror(errno);
@@ -48,6 +63,10 @@ std::string ReadFile(const std::string& path) {
 }
 
 void WriteFile(const std::string& path, std::string_view data) {
+  CheckPath(path);
+  struct stat info{};
+  TVM_REQUIRE(stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode), ValueError)
+      << "cannot write " << path << ": it is a folder or a device, expected a file";
   std::string temp = path + ".tmp" + std::to_string(getpid());
   File file(std::fopen(temp.c_str(), "wb"));
   TVM_REQUIRE(file != nullptr, ValueError)

@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "runtime/cpu/cpu_features.h"
@@ -143,12 +144,36 @@ using Dict = ffi::Map<ffi::String, ffi::Any>;
 
 ffi::String Text(std::string_view s) { return ffi::String(s.data(), s.size()); }
 
+/// Functions of the compiler's own whose result describes another: `__tvm_signature_<f>`.
+constexpr std::string_view kSignaturePrefix = "__tvm_signature_";
+
+/// The text that such a function returns, read off its bytecode: a copy of one constant.
+ffi::Optional<ffi::String> SignatureText(const vm::VMExecutable& exec, const vm::VMFuncInfo& func) {
+  using vm::Instruction;
+  if (func.kind != vm::VMFuncInfo::FuncKind::kVMFunc || func.end_instr - func.start_instr != 2) {
+    return std::nullopt;
+  }
+  const Instruction call = exec.GetInstruction(func.start_instr);
+  if (call.op != vm::Opcode::Call || call.num_args != 1) return std::nullopt;
+  const auto arg = Instruction::Arg::FromData(call.args[0]);
+  if (arg.kind() != Instruction::ArgKind::kConstIdx) return std::nullopt;
+  return exec.constants.at(static_cast<size_t>(arg.value())).as<ffi::String>();
+}
+
 void DescribeExecutable(std::string_view bytes, Dict* out) {
   ffi::Module mod = vm::VMExecutable::LoadFromBytes(ffi::Bytes(bytes.data(), bytes.size()));
   const auto* exec = static_cast<const vm::VMExecutable*>(mod.get());
   ffi::Array<ffi::Any> functions, constants;
+  std::map<std::string_view, ffi::String> signatures;
+  for (const vm::VMFuncInfo& f : exec->func_table) {
+    if (!support::StartsWith(f.name, kSignaturePrefix)) continue;
+    if (auto text = SignatureText(*exec, f); text.has_value()) {
+      signatures[std::string_view(f.name).substr(kSignaturePrefix.size())] = *text;
+    }
+  }
   for (const vm::VMFuncInfo& f : exec->func_table) {
     if (f.kind == vm::VMFuncInfo::FuncKind::kPackedFunc) continue;
+    if (support::StartsWith(f.name, kSignaturePrefix)) continue;
     ffi::Array<ffi::Any> params;
     for (const std::string& p : f.param_names) params.push_back(ffi::String(p));
     Dict info;
@@ -157,6 +182,9 @@ void DescribeExecutable(std::string_view bytes, Dict* out) {
     info.Set("params", params);
     info.Set("kind",
              ffi::String(f.kind == vm::VMFuncInfo::FuncKind::kVMFunc ? "bytecode" : "native"));
+    if (auto it = signatures.find(f.name); it != signatures.end()) {
+      info.Set("signature", it->second);
+    }
     functions.push_back(info);
   }
   auto add = [&constants](ffi::Shape shape, DLDataType dtype, size_t nbytes, bool in_library) {

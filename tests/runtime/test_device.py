@@ -52,51 +52,70 @@ def test_threads():
         tvm.runtime.enabled("nonsense")
 
 
-def _run(code: str, **env) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **env},
-        check=False,
-    )
-    return done.stdout + done.stderr
+@pytest.fixture
+def run(child_env):
+    """Function that runs code in another process and returns what it prints."""
+
+    def call(code: str, **env) -> str:
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=child_env(**env), check=False
+        )
+        return done.stdout + done.stderr
+
+    return call
 
 
-def test_import_loads_no_heavy_package():
-    out = _run(
+def test_import_loads_no_heavy_package(run):
+    out = run(
         "import sys, tvm;"
         "print([m for m in ('numpy', 'torch', 'onnx', 'tvm.relax', 'tvm.te') if m in sys.modules])"
     )
     assert out.strip() == "[]"
 
 
-def test_runtime_only_mode():
+def test_runtime_only_mode(run):
     code = (
         "import tvm; print(tvm._RUNTIME_ONLY, sorted(tvm.base._LOADED_LIBS));"
         "import numpy as np; print(tvm.runtime.tensor(np.ones(2)).numpy().sum())"
     )
-    out = _run(code, TVM_USE_RUNTIME_LIB="1")
+    out = run(code, TVM_USE_RUNTIME_LIB="1")
     assert out.splitlines()[0] == "True ['tvm_runtime']"
     assert out.splitlines()[1] == "2.0"
-    assert _run("import tvm; print(tvm._RUNTIME_ONLY)", TVM_USE_RUNTIME_LIB="0").strip() == "False"
+    assert run("import tvm; print(tvm._RUNTIME_ONLY)", TVM_USE_RUNTIME_LIB="0").strip() == "False"
 
 
-def test_foreign_tvm_ffi_is_refused(tmp_path):
+def test_modules_of_the_compiler_in_runtime_only_mode(run):
+    code = """
+import tvm, tvm.cli, tvm.support, tvm.driver, tvm.runtime.vm
+for name in tvm._NEED_COMPILER:
+    assert not hasattr(tvm, name) and name not in dir(tvm), name
+print(tvm.VirtualMachine.__name__)
+for ask in (lambda: tvm.relax, lambda: tvm.compile(1), lambda: tvm.IRModule({})):
+    try:
+        ask()
+    except AttributeError as error:
+        print("the compiler library" in str(error))
+"""
+    out = run(code, TVM_USE_RUNTIME_LIB="1")
+    assert out.split() == ["VirtualMachine", "True", "True", "True"], out
+
+
+def test_foreign_tvm_ffi_is_refused(tmp_path, run):
     package = tmp_path / "tvm_ffi"
     package.mkdir()
     (package / "__init__.py").write_text("from . import _paths, registry\n")
     (package / "_paths.py").write_text("def library_name(t):\n    return t\n")
     (package / "registry.py").write_text("")
     path = os.pathsep.join([str(tmp_path), *sys.path])
-    out = _run("import tvm.libinfo", PYTHONPATH=path)
+    out = run("import tvm.libinfo", PYTHONPATH=path)
     assert "ImportError" in out
 
 
-def test_diagnostic_error_hides_traceback():
+def test_diagnostic_error_hides_traceback(run):
     code = "import tvm; raise tvm.DiagnosticError('refused')"
-    assert _run(code, TVM_BACKTRACE="0").strip() == "DiagnosticError: refused"
-    assert "Traceback" in _run(code, TVM_BACKTRACE="1")
+    assert run(code, TVM_BACKTRACE="0").strip() == "DiagnosticError: refused"
+    assert "Traceback" in run(code, TVM_BACKTRACE="1")
 
 
 def test_libinfo():

@@ -64,5 +64,7 @@ def test_export(library, tmp_path):
 
 def test_build_options_are_told():
     info = libinfo()
-    assert info["USE_LLVM"] in ("ON", "OFF")
+    assert info["USE_LLVM"] == "ON" and int(info["LLVM_VERSION_MAJOR"]) >= 19
+    for name in ("CUDA", "OPENCL", "VULKAN"):
+        assert info[f"USE_{name}"] == ("ON" if tvm.runtime.enabled(name.lower()) else "OFF")
     assert "CXX_COMPILER" in info

@@ -73,6 +73,34 @@ def test_tar_refuses_paths_outside(tmp_path):
         tar.tar(tmp_path / "d.tar", ["a/x", "b/x"])
 
 
+@pytest.mark.parametrize("tenth", range(10))
+def test_archives_that_are_cut_short(tmp_path, tenth):
+    (tmp_path / "x").write_bytes(os.urandom(20_000))
+    whole, part = tmp_path / "whole.tar", tmp_path / "part.tar"
+    tar.tar(whole, [tmp_path / "x"])
+    data = whole.read_bytes()
+    part.write_bytes(data[: 20_000 * tenth // 10])  # what follows is padding
+    with pytest.raises(ValueError, match="part.tar: expected a tar archive"):
+        tar.untar(part, tmp_path / "out")
+    part.write_bytes(data)
+    tar.untar(part, tmp_path / "out")
+    assert (tmp_path / "out" / "x").read_bytes() == (tmp_path / "x").read_bytes()
+
+
+def test_archives_that_are_none(tmp_path):
+    path = tmp_path / "x.tar"
+    for content in (
+        os.urandom(3000),
+        b"",
+        bytes(100),
+        b"\x1f\x8b" + bytes(200),
+        b"BZh9" + bytes(99),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="x.tar: expected a tar archive"):
+            tvm.runtime.load_module(path)
+
+
 def test_tempdir():
     with utils.tempdir() as folder:
         path = folder.temp_dir

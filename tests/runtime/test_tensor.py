@@ -2,6 +2,8 @@
 # SPDX-FileCopyrightText: The OpenTVM authors
 """Tensors: values, views, copies, odd element types."""
 
+import os
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -107,3 +109,17 @@ def test_parameter_files(tmp_path):
     for cut in (0, 7, len(blob) // 2, len(blob) - 1):
         with pytest.raises(RuntimeError):
             tvm.runtime.load_param_dict(blob[:cut])
+
+
+def test_files_of_parameters_that_cannot_be(tmp_path):
+    params = {"a": np.ones(3, "float32")}
+    save, load = tvm.runtime.save_param_dict_to_file, tvm.runtime.load_param_dict_from_file
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (tmp_path, pipe, tmp_path / "absent" / "x", str(tmp_path / "a") + "\0b"):
+        with pytest.raises(ValueError, match="cannot|zero byte"):
+            save(params, path)
+    assert pipe.is_fifo() and os.listdir(tmp_path) == ["pipe"]
+    for path in (tmp_path, tmp_path / "absent", str(tmp_path / "pipe") + "\0b"):
+        with pytest.raises(ValueError, match="cannot|zero byte"):
+            load(path)

@@ -91,9 +91,8 @@ print("more", [b - a for a, b in zip(few, many)])
 
 
 @pytest.mark.parametrize("mode", ["bytecode", "compiled"])
-def test_a_compiled_program_allocates_nothing_more_when_called_more(mode, counter):
-    env = dict(os.environ, LD_PRELOAD=str(counter))
-    env["PYTHONPATH"] = os.pathsep.join(str(ROOT / p) for p in ("python", "ffi/python"))
+def test_a_compiled_program_allocates_nothing_more_when_called_more(mode, counter, child_env):
+    env = child_env(LD_PRELOAD=counter)
     run = subprocess.run(
         [sys.executable, "-c", PROGRAM, mode],
         env=env,

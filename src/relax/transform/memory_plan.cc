@@ -4,8 +4,9 @@
 /// \brief StaticPlanBlockMemory and LowerAllocTensor: where intermediate tensors live.
 ///
 /// Tensors of static shape that do not leave the function get an offset in one storage: an interval
-/// of bytes over the span of bindings in which they, or views of them, are used. Larger ones are
-/// placed first, each at the lowest offset that no tensor alive at the same time takes.
+/// of bytes over the span of bindings in which they, or views of them, are used. Tensors of the two
+/// branches of a condition never live at the same time. Larger ones are placed first, each at the
+/// lowest offset that no tensor alive at the same time takes.
 ///
 ///   alloc = R.builtin.alloc_tensor((64,), "float32", 0)
 ///     =>  storage = R.memory.alloc_storage((65536,), 0, "global", "uint8")   (once)
@@ -32,44 +33,83 @@ constexpr int64_t kAlign = 64;
 struct PlannedTensor {
   const VarNode* var;
   int64_t bytes;
-  int first;
-  int last;
+  /// First and last binding of each stretch in which it is in use.
+  std::vector<std::pair<int, int>> spans;
   bool escapes = false;
   int64_t offset = 0;
 };
 
-/// Uses of every planned tensor along the top-level bindings of a function.
+bool LiveTogether(const PlannedTensor& a, const PlannedTensor& b) {
+  for (const auto& [a_first, a_last] : a.spans) {
+    for (const auto& [b_first, b_last] : b.spans) {
+      if (a_first <= b_last && b_first <= a_last) return true;
+    }
+  }
+  return false;
+}
+
+/// Uses of every planned tensor along the bindings of a function, those of branches in their place.
+/// Branches of one condition come one after the other, so that their tensors share memory.
 class LifetimeAnalysis {
  public:
   std::vector<PlannedTensor> tensors;
 
   void Run(const Function& func) {
-    int index = 0;
-    for (const BindingBlock& block : func->body->blocks) {
-      for (const Binding& b : block->bindings) VisitBinding(b, index++);
-    }
-    for (int t : TokensIn(func->body->body)) tensors[t].escapes = true;
+    for (int t : VisitSequence(func->body)) tensors[t].escapes = true;
   }
 
  private:
   using Tokens = std::set<int>;
 
-  void VisitBinding(const Binding& binding, int index) {
+  /// Returns what the result may be, or hold.
+  Tokens VisitSequence(const SeqExpr& seq) {
+    for (const BindingBlock& block : seq->blocks) {
+      for (const Binding& b : block->bindings) VisitBinding(b);
+    }
+    return Use(seq->body);
+  }
+
+  /// What an expression mentions, which is in use now.
+  Tokens Use(const Expr& e) {
+    Tokens used = TokensIn(e);
+    for (int t : used) tensors[t].spans.back().second = index_;
+    return used;
+  }
+
+  void VisitBinding(const Binding& binding) {
     Expr value = binding.as<VarBindingNode>() ? binding.as<VarBindingNode>()->value
                                               : binding.as<MatchCastNode>()->value;
     const VarNode* var = binding->var.get();
-    Tokens used = TokensIn(value);
-    for (int t : used) tensors[t].last = index;
+    ++index_;
+    if (const auto* branches = value.as<IfNode>()) {
+      Use(branches->cond);
+      const int before = static_cast<int>(tensors.size());
+      Tokens result = VisitSequence(branches->true_branch);
+      const int after = static_cast<int>(tensors.size());
+      ++index_;
+      Tokens otherwise = VisitSequence(branches->false_branch);
+      ++index_;
+      result.insert(otherwise.begin(), otherwise.end());
+      for (int t : result) {
+        // What one branch makes is not there in the other.
+        const bool first_branch = t >= before && t < after;
+        if (first_branch) tensors[t].spans.emplace_back(index_, index_);
+        tensors[t].spans.back().second = index_;
+      }
+      if (!result.empty()) tokens_[var] = std::move(result);
+      return;
+    }
+    Tokens used = Use(value);
     if (IsCallTo(value, TVM_RX_OP("builtin.alloc_tensor"))) {
       if (auto bytes = StaticBytes(value.as<CallNode>())) {
         tokens_[var] = {static_cast<int>(tensors.size())};
-        tensors.push_back({var, *bytes, index, index});
+        tensors.push_back({var, *bytes, {{index_, index_}}});
       }
       return;
     }
     if (used.empty()) return;
-    if (value.as<IfNode>() || value.as<FunctionNode>()) {
-      // What a branch does with a tensor is not followed.
+    if (value.as<FunctionNode>()) {
+      // When a closure runs is not followed.
       for (int t : used) tensors[t].escapes = true;
       return;
     }
@@ -122,12 +162,13 @@ class LifetimeAnalysis {
   }
 
   std::unordered_map<const VarNode*, Tokens> tokens_;
+  int index_ = 0;
 };
 
 /// Offsets for all tensors; returns the size of the storage.
 int64_t Pack(std::vector<PlannedTensor*> tensors) {
   std::sort(tensors.begin(), tensors.end(), [](const auto* a, const auto* b) {
-    return a->bytes != b->bytes ? a->bytes > b->bytes : a->first < b->first;
+    return a->bytes != b->bytes ? a->bytes > b->bytes : a->spans[0].first < b->spans[0].first;
   });
   std::vector<const PlannedTensor*> placed;  // by offset
   int64_t total = 0;
@@ -135,7 +176,7 @@ int64_t Pack(std::vector<PlannedTensor*> tensors) {
     int64_t size = (t->bytes + kAlign - 1) / kAlign * kAlign;
     int64_t at = 0;
     for (const PlannedTensor* o : placed) {
-      if (o->last < t->first || t->last < o->first) continue;
+      if (!LiveTogether(*o, *t)) continue;
       if (at + size <= o->offset) break;
       int64_t end = o->offset + (o->bytes + kAlign - 1) / kAlign * kAlign;
       at = std::max(at, end);
@@ -149,11 +190,66 @@ int64_t Pack(std::vector<PlannedTensor*> tensors) {
   return total;
 }
 
+using Plan = std::unordered_map<const VarNode*, const PlannedTensor*>;
+
+/// Puts the planned tensors at their offsets in the storage.
+class Placement : public ExprMutatorBase {
+ public:
+  Placement(const Plan& plan, Var storage) : plan_(plan), storage_(std::move(storage)) {}
+
+  SeqExpr Rewrite(const SeqExpr& seq) {
+    Array<BindingBlock> blocks;
+    bool same = true;
+    for (const BindingBlock& block : seq->blocks) {
+      blocks.push_back(VisitBindingBlock(block));
+      same = same && blocks.back().same_as(block);
+    }
+    return same ? seq : SeqExpr(blocks, seq->body, seq->span);
+  }
+
+  BindingBlock VisitBindingBlock(const BindingBlock& block) override {
+    Array<Binding> bindings;
+    bool same = true;
+    for (const Binding& b : block->bindings) {
+      bindings.push_back(Rewrite(b));
+      same = same && bindings.back().same_as(b);
+    }
+    return same ? block : BindingBlock(bindings, block->span);
+  }
+
+ private:
+  Binding Rewrite(const Binding& binding) {
+    const auto* node = binding.as<VarBindingNode>();
+    if (node == nullptr) return binding;
+    if (auto it = plan_.find(node->var.get()); it != plan_.end()) {
+      const auto* alloc = node->value.as<CallNode>();
+      Call tensor(alloc->ty, TVM_RX_OP("memory.alloc_tensor"),
+                  {storage_, Int64(it->second->offset), alloc->args[0], alloc->args[1]});
+      return VarBinding(node->var, tensor, node->span);
+    }
+    const auto* branches = node->value.as<IfNode>();
+    if (branches == nullptr) return binding;
+    SeqExpr on_true = Rewrite(branches->true_branch);
+    SeqExpr on_false = Rewrite(branches->false_branch);
+    if (on_true.same_as(branches->true_branch) && on_false.same_as(branches->false_branch)) {
+      return binding;
+    }
+    UpdateType(on_true, branches->true_branch->ty);
+    UpdateType(on_false, branches->false_branch->ty);
+    If value(branches->cond, on_true, on_false, branches->span);
+    UpdateType(value, branches->ty);
+    return VarBinding(node->var, value, node->span);
+  }
+
+  const Plan& plan_;
+  Var storage_;
+};
+
 Function PlanFunction(Function func, const IRModule&, const PassContext&) {
   LifetimeAnalysis life;
   life.Run(func);
   std::vector<PlannedTensor*> inside;
-  std::unordered_map<const VarNode*, const PlannedTensor*> plan;
+  Plan plan;
   for (PlannedTensor& t : life.tensors) {
     if (t.escapes) continue;
     inside.push_back(&t);
@@ -166,26 +262,10 @@ Function PlanFunction(Function func, const IRModule&, const PassContext&) {
       AnyType(), TVM_RX_OP("memory.alloc_storage"),
       {ShapeExpr({Int64(total)}), Int64(0), StringImm("global"), DataTypeImm(DataType::UInt(8))});
   Var storage_var("storage", AnyType());
-  Array<BindingBlock> blocks;
-  bool first = true;
-  for (const BindingBlock& block : func->body->blocks) {
-    Array<Binding> bindings;
-    if (first) bindings.push_back(VarBinding(storage_var, storage));
-    first = false;
-    for (const Binding& b : block->bindings) {
-      auto it = plan.find(b->var.get());
-      if (it == plan.end()) {
-        bindings.push_back(b);
-        continue;
-      }
-      const auto* alloc = b.as<VarBindingNode>()->value.as<CallNode>();
-      Call tensor(alloc->ty, TVM_RX_OP("memory.alloc_tensor"),
-                  {storage_var, Int64(it->second->offset), alloc->args[0], alloc->args[1]});
-      bindings.push_back(VarBinding(b->var, tensor));
-    }
-    blocks.push_back(BindingBlock(bindings));
-  }
-  return Function(func->params, SeqExpr(blocks, func->body->body), func->ret_ty, func->is_pure,
+  Array<BindingBlock> blocks{BindingBlock({VarBinding(storage_var, storage)})};
+  SeqExpr body = Placement(plan, storage_var).Rewrite(func->body);
+  for (const BindingBlock& block : body->blocks) blocks.push_back(block);
+  return Function(func->params, SeqExpr(blocks, body->body), func->ret_ty, func->is_pure,
                   func->attrs, func->span);
 }
 const FunctionPassRegistration kPlan({"relax.StaticPlanBlockMemory",

@@ -101,23 +101,6 @@ void InvokeClosure(ffi::PackedArgs args, ffi::Any* rv) {
                                                               args.Slice(2), rv);
 }
 
-/// The same elements in another shape. Views of host memory are recycled.
-ffi::Tensor Reshape(const ffi::Tensor& t, const ffi::Shape& shape) {
-  const DLTensor* d = t.GetDLTensorPtr();
-  int64_t count = 1;
-  bool fits = d->device.device_type == kDLCPU && ffi::IsContiguous(*d);
-  for (int64_t extent : shape)
-    fits &= extent >= 0 && !__builtin_mul_overflow(count, extent, &count);
-  if (fits && count == t.numel()) {
-    return memory::MakeViewTensor(
-        ffi::GetObjectPtr<ffi::Object>(
-            const_cast<ffi::TensorObj*>(static_cast<const ffi::TensorObj*>(t.get()))),
-        d->data, d->byte_offset, static_cast<int>(shape.size()), shape.data(), d->dtype, d->device);
-  }
-  // Other devices, and what does not fit and gets its error there.
-  return Tensor(t).CreateView(shape, d->dtype);
-}
-
 ffi::Tensor ToDevice(ffi::PackedArgs args) {
   NeedArgs(args, 3, "vm.builtin.to_device");
   Tensor tensor(args[0].cast<ffi::Tensor>());
@@ -172,6 +155,22 @@ void TupleResetItem(const ffi::ArrayObj* tuple, int64_t index) {
 
 namespace builtin {
 
+ffi::Tensor Reshape(const ffi::Tensor& t, const ffi::Shape& shape) {
+  const DLTensor* d = t.GetDLTensorPtr();
+  int64_t count = 1;
+  bool fits = d->device.device_type == kDLCPU && ffi::IsContiguous(*d);
+  for (int64_t extent : shape)
+    fits &= extent >= 0 && !__builtin_mul_overflow(count, extent, &count);
+  if (fits && count == t.numel()) {
+    return memory::MakeViewTensor(
+        ffi::GetObjectPtr<ffi::Object>(
+            const_cast<ffi::TensorObj*>(static_cast<const ffi::TensorObj*>(t.get()))),
+        d->data, d->byte_offset, static_cast<int>(shape.size()), shape.data(), d->dtype, d->device);
+  }
+  // Other devices, and what does not fit and gets its error there.
+  return Tensor(t).CreateView(shape, d->dtype);
+}
+
 bool ReadIfCond(ffi::AnyView cond) {
   if (auto v = cond.try_cast<bool>()) return *v;
   Tensor tensor(cond.cast<ffi::Tensor>());
@@ -223,7 +222,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("vm.builtin.tuple_reset_item", TupleResetItem)
       .def("vm.builtin.copy", [](ffi::AnyView value) { return ffi::Any(value); })
       .def("vm.builtin.null_value", []() -> ffi::Any { return nullptr; })
-      .def("vm.builtin.reshape", Reshape)
+      .def("vm.builtin.reshape", builtin::Reshape)
       .def("vm.builtin.read_if_cond", builtin::ReadIfCond)
       .def_packed("vm.builtin.to_device",
                   [](ffi::PackedArgs args, ffi::Any* rv) { *rv = ToDevice(args); })

@@ -33,6 +33,8 @@ constexpr BuiltinStep kBuiltinSteps[] = {
     {"vm.builtin.make_tuple", Step::kMakeTuple, 0, std::numeric_limits<int>::max()},
     {"vm.builtin.make_shape", Step::kMakeShape, 2, std::numeric_limits<int>::max()},
     {"vm.builtin.shape_of", Step::kShapeOf, 1, 1},
+    {"vm.builtin.reshape", Step::kReshape, 2, 2},
+    {"vm.builtin.read_if_cond", Step::kReadCond, 1, 1},
     {"vm.builtin.copy", Step::kCopy, 1, 1},
     {"vm.builtin.null_value", Step::kNull, 0, 0},
 };
@@ -149,6 +151,7 @@ void VirtualMachineImpl::LinkFunctions() {
     func->index = static_cast<Index>(i);
     func->num_args = static_cast<int32_t>(info.num_args);
     func->num_regs = static_cast<int32_t>(info.register_file_size);
+    for (int32_t reg = 0; reg < func->num_regs; ++reg) func->passing_regs.push_back(reg);
     if (info.kind == VMFuncInfo::FuncKind::kVMTIRFunc) {
       func->native = FindPacked("__vmtir__" + info.name);
     }
@@ -202,6 +205,7 @@ void VirtualMachineImpl::Decode(VMFunc* func) {
     }
     func->code.push_back(op);
   }
+  if (reuse_) func->PlanResidents();
 }
 
 void VirtualMachineImpl::ReadArgs(VMFunc* func, const Instruction& instr, Op* op) {

@@ -51,6 +51,7 @@ Frame* VMFunc::NewFrame() {
   frame->tuples.resize(static_cast<size_t>(num_tuples));
   frame->shapes.resize(static_cast<size_t>(num_shapes));
   frame->heaps.resize(static_cast<size_t>(num_heaps));
+  frame->resident_refs.resize(residents.size());
   return frame;
 }
 
@@ -61,6 +62,7 @@ Frame* VMFunc::Acquire() {
     if ((frame = free_) != nullptr) free_ = frame->next;
   }
   if (frame == nullptr) return NewFrame();
+  CheckResidents(frame);
   for (TupleSite& site : frame->tuples) DropUnusedElements(&site);
   if (info->kind == VMFuncInfo::FuncKind::kVMTIRFunc) {
     for (const ffi::Any& reg : frame->regs) {
@@ -71,9 +73,12 @@ Frame* VMFunc::Acquire() {
 }
 
 void VMFunc::Release(Frame* frame) {
-  const bool native = info->kind == VMFuncInfo::FuncKind::kVMTIRFunc;
-  for (ffi::Any& reg : frame->regs) {
-    if (!native || AsSite(reg) == nullptr) reg.reset();
+  if (info->kind == VMFuncInfo::FuncKind::kVMTIRFunc) {
+    for (ffi::Any& reg : frame->regs) {
+      if (AsSite(reg) == nullptr) reg.reset();
+    }
+  } else {
+    for (int32_t reg : passing_regs) frame->regs[static_cast<size_t>(reg)].reset();
   }
   frame->caller = nullptr;
   Frame* expected = nullptr;

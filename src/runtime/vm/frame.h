@@ -6,6 +6,7 @@
 /// A call that repeats makes no heap call: frames return to their function, each call
 /// site has its argument array with constants already in place, and the sites that make storages,
 /// tuples, shapes and shape heaps keep what they made for as long as nobody else refers to it.
+/// What a static memory plan makes is made once a frame (resident.cc).
 #ifndef TVM_RUNTIME_VM_FRAME_H_
 #define TVM_RUNTIME_VM_FRAME_H_
 
@@ -41,8 +42,12 @@ enum class Step : uint8_t {
   kMakeTuple,
   kMakeShape,
   kShapeOf,
+  kReshape,
+  kReadCond,
   kCopy,
   kNull,
+  /// A step whose result stays in its register from call to call; Op::made says which.
+  kResident,
 };
 
 class VMFunc;
@@ -57,8 +62,13 @@ struct Op {
   int32_t fill_end = 0;
   /// Index of the site's memo in the frame.
   int32_t memo = -1;
-  /// Where kGoto, and kIf on false, go.
+  /// Where kGoto, kIf on false, and the first kResident of a run that is all made go.
   int32_t target = 0;
+  /// kResident: what makes the value, and its entry among the function's residents.
+  Step made = Step::kNull;
+  int32_t resident = -1;
+  /// The register that the last step of the run fills; -1 if this is not the run's first.
+  int32_t run_reg = -1;
   /// kCall: the function's own entry.
   TVMFFISafeCallType safe_call = nullptr;
   void* self = nullptr;
@@ -72,6 +82,17 @@ struct Op {
 struct Fill {
   int32_t slot;
   int32_t reg;
+};
+
+/// A value that depends on constants only and is seen by kernels only: a storage of the static
+/// memory plan, a tensor in it, or a view of such a tensor.
+struct Resident {
+  int32_t reg = -1;
+  /// The resident that it is a part of; -1 for a storage.
+  int32_t parent = -1;
+  /// Argument slots that take it, in VMFunc::resident_slots.
+  int32_t slot_begin = 0;
+  int32_t slot_end = 0;
 };
 
 /// Storages made by one site. The second is used while the caller still holds the first, as
@@ -112,6 +133,8 @@ struct Frame {
   std::vector<TupleSite> tuples;
   std::vector<ffi::Any> shapes;
   std::vector<ffi::Any> heaps;
+  /// References that the frame itself holds to each resident; 0 before it is made.
+  std::vector<uint32_t> resident_refs;
 };
 
 /// One function of the executable, ready to run.
@@ -137,12 +160,23 @@ class VMFunc {
   int32_t num_tuples = 0;
   int32_t num_shapes = 0;
   int32_t num_heaps = 0;
+  std::vector<Resident> residents;
+  std::vector<int32_t> resident_slots;
+  /// Registers that a call leaves empty.
+  std::vector<int32_t> passing_regs;
   /// Native code of a kVMTIRFunc.
   ffi::Function native;
+
+  /// Finds the residents among the decoded steps; called once, after the code is complete.
+  void PlanResidents();
+  /// Accounts for the resident whose register has just been filled and hands it to its users.
+  static void SettleResident(Frame* frame, const Op& op);
 
  private:
   static constexpr size_t kNumHot = 16;
   Frame* NewFrame();
+  /// Lets go of the residents if anyone else still refers to one of them.
+  void CheckResidents(Frame* frame) const;
 
   /// A frame a thread used last waits here; the list takes what more there is.
   std::atomic<Frame*> hot_[kNumHot] = {};

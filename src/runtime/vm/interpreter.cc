@@ -50,16 +50,22 @@ class FrameStack {
     done->func->Release(done);
     --depth;
   }
+  /// Owns the frame from the start, so that the error for too many leaks none.
   void Push(Frame* frame) {
-    TVM_REQUIRE(depth < kMaxFrames, RecursionError)
-        << "VM functions called each other more than " << kMaxFrames << " levels deep";
     frame->caller = top;
     top = frame;
-    ++depth;
+    TVM_REQUIRE(depth++ < kMaxFrames, RecursionError)
+        << "VM functions called each other more than " << kMaxFrames << " levels deep";
   }
   Frame* top;
   int depth = 1;
 };
+
+/// True if this resident and those that follow it are in their registers.
+bool IsMade(const Frame& frame, const Op& op) {
+  return op.run_reg >= 0 &&
+         frame.regs[static_cast<size_t>(op.run_reg)].type_index() != ffi::TypeIndex::kTVMFFINone;
+}
 
 int64_t ConditionOf(const ffi::Any& value) {
   TVMFFIAny raw = ViewOf(value);
@@ -89,7 +95,7 @@ void VirtualMachineImpl::RunStep(Frame* frame, const Op& op, const TVMFFIAny* ar
     return ffi::PackedArgs(reinterpret_cast<const ffi::AnyView*>(args) + begin,
                            op.num_args - begin);
   };
-  switch (op.step) {
+  switch (op.step == Step::kResident ? op.made : op.step) {
     case Step::kCall: {
       TVMFFIAny ret{};
       ret.type_index = ffi::TypeIndex::kTVMFFINone;
@@ -115,6 +121,12 @@ void VirtualMachineImpl::RunStep(Frame* frame, const Op& op, const TVMFFIAny* ar
       return;
     case Step::kShapeOf:
       *result = ShapeOf(&frame->shapes[static_cast<size_t>(op.memo)], view(0));
+      return;
+    case Step::kReshape:
+      *result = builtin::Reshape(view(0).cast<ffi::Tensor>(), view(1).cast<ffi::Shape>());
+      return;
+    case Step::kReadCond:
+      *result = builtin::ReadIfCond(view(0));
       return;
     case Step::kCopy:
       *result = view(0);
@@ -154,7 +166,7 @@ bool VirtualMachineImpl::CallInstrument(const Op& op, const TVMFFIAny* args, boo
 
 void VirtualMachineImpl::RunObserved(Frame* frame, const Op& op, const TVMFFIAny* args,
                                      ffi::Any* result, std::vector<SiteTime>* times) {
-  bool instrumented = instrument_ != nullptr && instrument_.defined();
+  const bool instrumented = Instrumented();
   if (instrumented && CallInstrument(op, args, true, ffi::Any())) return;
   if (times == nullptr || op.step == Step::kCallVM) {
     RunStep(frame, op, args, result);
@@ -214,6 +226,12 @@ void VirtualMachineImpl::RunLoop(Frame* entry, ffi::Any* rv, std::vector<SiteTim
         case Step::kIf:
           pc = ConditionOf(frame->regs[static_cast<size_t>(op.reg)]) != 0 ? pc + 1 : op.target;
           continue;
+        case Step::kResident:
+          if (IsMade(*frame, op) && !Instrumented()) {
+            pc = op.target;
+            continue;
+          }
+          break;
         default:
           break;
       }
@@ -224,10 +242,11 @@ void VirtualMachineImpl::RunLoop(Frame* entry, ffi::Any* rv, std::vector<SiteTim
             ViewOf(frame->regs[static_cast<size_t>(fill.reg)]);
       }
       if constexpr (kObserved) {
-        if (op.step != Step::kCallVM || (instrument_ != nullptr && instrument_.defined())) {
+        if (op.step != Step::kCallVM || Instrumented()) {
           ffi::Any result;
           RunObserved(frame, op, args, &result, times);
           if (op.reg >= 0) frame->regs[static_cast<size_t>(op.reg)] = std::move(result);
+          if (op.step == Step::kResident) VMFunc::SettleResident(frame, op);
           ++pc;
           continue;
         }
@@ -257,6 +276,7 @@ void VirtualMachineImpl::RunLoop(Frame* entry, ffi::Any* rv, std::vector<SiteTim
         ffi::Any result;
         RunStep(frame, op, args, &result);
         if (op.reg >= 0) frame->regs[static_cast<size_t>(op.reg)] = std::move(result);
+        if (op.step == Step::kResident) VMFunc::SettleResident(frame, op);
       }
       ++pc;
     }
@@ -299,7 +319,7 @@ void VirtualMachineImpl::RunFrames(Frame* frame, ffi::Any* rv, std::vector<SiteT
   VMFunc* func = frame->func;
   if (func->native != nullptr) {
     RunNative(func, frame, rv);
-  } else if (times != nullptr || instrument_ != nullptr) {
+  } else if (times != nullptr || Instrumented()) {
     RunLoop<true>(frame, rv, times);
   } else {
     RunLoop<false>(frame, rv, nullptr);

@@ -75,7 +75,7 @@ ffi::Any VirtualMachineImpl::AllocStorage(StorageSite* site, ffi::PackedArgs arg
   auto make = [&] {
     return memory::Storage(alloc->Alloc(devices[index], size, kAllocAlignment, dtype), alloc);
   };
-  if (!reuse_ || alloc->type() == memory::kNaive) return make();
+  if (!reuse_) return make();
   int empty = -1;
   for (int i = 0; i < 2; ++i) {
     StorageSite::Entry& e = site->entries[i];

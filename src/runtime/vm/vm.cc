@@ -6,6 +6,7 @@
 #include <tvm/runtime/device_api.h>
 #include <tvm/runtime/logging.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -76,7 +77,7 @@ void VirtualMachineImpl::Init(const std::vector<Device>& devs,
   for (size_t i = 0; i < devices.size(); ++i) {
     allocators.push_back(MemoryManager::GetOrCreateAllocator(devices[i], types[i]));
   }
-  reuse_ = types[0] != memory::kNaive;
+  reuse_ = std::find(types.begin(), types.end(), memory::kNaive) == types.end();
   LoadConstants();
   LinkFunctions();
 }

@@ -88,6 +88,7 @@ class VirtualMachineImpl final : public VirtualMachine {
   void RunStep(Frame* frame, const Op& op, const TVMFFIAny* args, ffi::Any* result);
   void RunObserved(Frame* frame, const Op& op, const TVMFFIAny* args, ffi::Any* result,
                    std::vector<SiteTime>* times);
+  bool Instrumented() const { return instrument_ != nullptr && instrument_.defined(); }
   /// True if the instrument asks to skip the call.
   bool CallInstrument(const Op& op, const TVMFFIAny* args, bool before, const ffi::Any& result);
 
@@ -101,7 +102,7 @@ class VirtualMachineImpl final : public VirtualMachine {
   std::unordered_map<std::string, ffi::Function> saved_;
   std::unordered_map<std::string, std::vector<ffi::Any>> inputs_;
   std::unordered_map<std::string, ffi::Any> outputs_;
-  /// Sites keep what they made; off for the naive allocator, which frees at once.
+  /// Sites keep what they made; off where an allocator is the naive one, which frees at once.
   bool reuse_ = true;
 };
 
@@ -115,6 +116,8 @@ size_t StorageBytes(ffi::AnyView shape, DLDataType dtype);
 bool ReadIfCond(ffi::AnyView cond);
 /// alloc_tensor(storage, offset, shape, dtype)
 ffi::Any AllocTensor(const TVMFFIAny* args);
+/// The same elements in another shape. Views of host memory are recycled.
+ffi::Tensor Reshape(const ffi::Tensor& tensor, const ffi::Shape& shape);
 }  // namespace builtin
 
 }  // namespace vm
