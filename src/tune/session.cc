@@ -80,8 +80,57 @@ std::vector<kernels::KernelChoice> Choose(const std::vector<kernels::KernelGroup
   return choices;
 }
 
+constexpr const char* kFormKnob = "form";
+
+/// Of one choice between forms of an anchor; empty when the content of one cannot be told.
+std::string FormsKey(const std::vector<kernels::AnchorForm>& forms, const Target& target) {
+  support::Sha256 digest;
+  digest.Update("forms\n");
+  for (const kernels::AnchorForm& form : forms) {
+    const std::string key = KernelKey(form.func, target);
+    if (key.empty()) return "";
+    digest.Update(form.rule + " " + key + "\n");
+  }
+  return support::ToHex(digest.Finish());
+}
+
+/// What the file says of a choice, nullopt when it says nothing of these forms.
+std::optional<size_t> KnownForm(const std::string& path, const std::string& key,
+                                const std::vector<kernels::AnchorForm>& forms) {
+  const auto database = Database::Read(path);
+  const TuneRecord* record = database->Find(key);
+  if (record == nullptr) return std::nullopt;
+  const int64_t form = kernels::Knob(record->knobs, kFormKnob, 0);
+  if (form < 0 || form >= static_cast<int64_t>(forms.size()) ||
+      forms[static_cast<size_t>(form)].rule != record->rule) {
+    return std::nullopt;
+  }
+  return static_cast<size_t>(form);
+}
+
+size_t ChooseForm(const kernels::FormMaker& make, const Target& target) {
+  const ffi::Function measure =
+      Sessions().empty() ? ffi::Function(nullptr) : Sessions().back().measure;
+  const std::string path = DatabasePath();
+  if (path.empty() || (measure == nullptr && Database::Read(path)->size() == 0)) return 0;
+  const std::vector<kernels::AnchorForm> forms = make();
+  const std::string key = FormsKey(forms, target);
+  if (key.empty()) return 0;
+  std::optional<size_t> known = KnownForm(path, key, forms);
+  if (!known && measure != nullptr) {
+    ffi::Array<ffi::Map<ffi::String, ffi::Any>> list;
+    for (const kernels::AnchorForm& form : forms) {
+      list.push_back({{"rule", ffi::String(form.rule)}, {"func", form.func}});
+    }
+    measure(ffi::Array<Task>{Task{{"key", ffi::String(key)}, {"forms", list}}}, target);
+    known = KnownForm(path, key, forms);
+  }
+  return known.value_or(0);
+}
+
 const bool kHookInstalled = [] {
   kernels::SetKnobChooser(Choose);
+  kernels::SetFormChooser(ChooseForm);
   return true;
 }();
 

@@ -21,8 +21,9 @@ namespace tune {
 struct Session {
   /// File of measurements; empty: none. Left out: what DatabasePath finds.
   std::optional<std::string> database;
-  /// (tasks: [{"key", "func", "calls"}], target) -> None. Called with the distinct kernels of a
-  /// module before they are emitted; it adds to the file. May be null.
+  /// (tasks: [{"name", "key", "func", "calls"}], target) -> None. Called with the distinct kernels
+  /// of a module before they are emitted; it adds to the file. Before that, called with one task
+  /// {"key", "forms": [{"rule", "func"}]} for each choice between forms of an anchor. May be null.
   ffi::Function measure;
 };
 

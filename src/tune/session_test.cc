@@ -124,6 +124,47 @@ TEST_F(SessionTest, EqualKernelsAreMeasuredOnceBeforeTheFileIsRead) {
   EXPECT_EQ(kernels::KnobsText(choices[2].knobs), kernels::KnobsText(choices[0].knobs));
 }
 
+TEST_F(SessionTest, FormsAreChosenByTheFileOnceTheyWereMeasured) {
+  const std::vector<kernels::AnchorForm> forms{{"winograd", Product(4, 32, 8)},
+                                               {"contraction", Product(4, 32, 9)}};
+  int made = 0, measured = 0;
+  std::string key;
+  auto make = [&] {
+    ++made;
+    return forms;
+  };
+  TuneRecord record = RecordOf("", {{"form", 1}});
+  auto measure =
+      ffi::Function::FromTyped([&](Array<ffi::Map<ffi::String, ffi::Any>> tasks, Target) {
+        ++measured;
+        ASSERT_EQ(tasks.size(), 1u);
+        auto list = tasks[0].at("forms").cast<Array<ffi::Map<ffi::String, ffi::Any>>>();
+        ASSERT_EQ(list.size(), 2u);
+        EXPECT_EQ(list[0].at("rule").cast<ffi::String>(), "winograd");
+        EXPECT_TRUE(list[1].at("func").cast<tirx::PrimFunc>().same_as(forms[1].func));
+        key = record.key = tasks[0].at("key").cast<ffi::String>();
+        AppendRecord(path_, record);
+      });
+  // Without a file nothing is known, and no form is made.
+  EXPECT_EQ(kernels::ChooseForm(make, target_), 0u);
+  EXPECT_EQ(made, 0);
+  {
+    SessionScope scope({path_, measure});
+    EXPECT_EQ(kernels::ChooseForm(make, target_), 1u);
+    EXPECT_EQ(kernels::ChooseForm(make, target_), 1u);
+    EXPECT_EQ(measured, 1);
+  }
+  SessionScope scope({path_, ffi::Function(nullptr)});
+  EXPECT_EQ(kernels::ChooseForm(make, target_), 1u);
+  // A line whose rule or position does not fit says nothing.
+  for (const auto& [rule, form] : {std::pair{"winograd", 1}, {"contraction", 2}, {"window", 0}}) {
+    record.rule = rule;
+    record.knobs = {{"form", form}};
+    AppendRecord(path_, record);
+    EXPECT_EQ(kernels::ChooseForm(make, target_), 0u) << rule << " " << form;
+  }
+}
+
 }  // namespace
 }  // namespace tune
 }  // namespace tvm

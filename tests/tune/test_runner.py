@@ -116,7 +116,7 @@ def test_no_function_finds_warm_what_another_has_just_used():
 def test_nothing_is_left_behind(library):
     runner = LocalRunner()
     runner.run(Job(library, ("good",), ARGUMENTS), 60)
-    pid = runner._worker._process.pid
+    pid = runner._kept.worker.process.pid
     os.kill(pid, 0)
     runner.close()
     with pytest.raises(ProcessLookupError):

@@ -10,7 +10,7 @@ import pytest
 import tvm
 from tvm import relax
 from tvm.script import relax as R
-from tvm.tune import Outcome, Runner, tuning
+from tvm.tune import Builder, BuildError, LocalBuilder, Outcome, Runner, tuning
 
 TARGET = {"kind": "llvm", "mcpu": "native"}
 X = np.linspace(-1, 1, 24 * 40, dtype=np.float32).reshape(24, 40)
@@ -55,6 +55,12 @@ class Scripted(Runner):
             elif result is not None:
                 outcomes[name] = Outcome(seconds=result)
         return outcomes
+
+
+@pytest.fixture(scope="module")
+def builder():
+    with LocalBuilder() as builder:
+        yield builder
 
 
 @pytest.fixture(autouse=True)
@@ -170,6 +176,134 @@ def test_an_untuned_form_that_fails_leaves_the_kernel_alone(path):
     report, runner = tune(path, lambda job, at: "SIGSEGV" if at == 0 else 0.1)
     assert report.kernels == [] and len(runner.jobs) == 1
     assert lines(path) == []
+
+
+class Picky(Builder):
+    """A builder that fails, as a crash of the compiler does, where one of the forms is refused."""
+
+    def __init__(self, builder, refused):
+        self.builder, self.refused, self.builds = builder, refused, 0
+
+    def content(self, form, target):
+        return self.builder.content(form, target)
+
+    def build(self, forms, target, library):
+        self.builds += 1
+        if any(self.refused(form) for form in forms):
+            raise BuildError("ended by signal SIGSEGV")
+        self.builder.build(forms, target, library)
+
+
+def test_a_crash_of_the_compiler_is_the_failure_of_one_candidate(path, builder):
+    guilty = []  # the first candidate that comes
+
+    def refused(form):
+        if form.knobs and not guilty:
+            guilty.append(form.knobs)
+        return form.knobs in guilty
+
+    picky = Picky(builder, refused)
+    runner = Scripted(lambda job, at: 1.0 if job == 0 else None)
+    with tuning(600, path, runner=runner, builder=picky) as report:
+        tvm.compile(model(), TARGET)
+    (failure,) = [r for r in lines(path) if "error" in r]
+    assert failure["error"] == "does not compile: ended by signal SIGSEGV"
+    assert failure["knobs"] == guilty[0]
+    # All the others were measured.
+    assert report.kernels[0].seconds == 1.0 and len(runner.jobs[0].functions) == 6
+
+
+def test_a_compiler_that_always_crashes_leaves_the_model_untuned(path, builder):
+    picky = Picky(builder, lambda form: True)
+    with tuning(600, path, runner=Scripted(lambda job, at: 1.0), builder=picky) as report:
+        executable = tvm.compile(model(), TARGET)
+    np.testing.assert_allclose(answer(executable), np.maximum(X @ W, 0), rtol=1e-4, atol=1e-4)
+    assert report.kernels == [] and picky.builds > 1
+
+
+def convolution():
+    """A 3x3 convolution for which Winograd's algorithm is planned."""
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor((1, 32, 24, 24), "float32"))
+    weight = np.random.default_rng(0).standard_normal((32, 32, 3, 3)).astype(np.float32)
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            y = builder.emit_output(relax.op.nn.conv2d(x, relax.const(weight), padding=1))
+        builder.emit_func_output(y)
+    return builder.get()
+
+
+def rules_of(mod, **options):
+    """The kernel rules of a model, and its answer."""
+
+    class Keep:
+        rules = ()
+
+        def run_after_pass(self, mod, info):
+            if info.name == "DispatchKernels":
+                functions = (f for f in mod.functions.values() if isinstance(f, tvm.tirx.PrimFunc))
+                self.rules = {str(f.attrs["kernel_rule"]) for f in functions}
+
+    instrument = tvm.instrument.pass_instrument(Keep)
+    keep = instrument()
+    with tvm.transform.PassContext(instruments=[keep]):
+        executable = tvm.compile(mod, TARGET, **options)
+    vm = tvm.runtime.vm.VirtualMachine(executable, tvm.cpu())
+    x = np.random.default_rng(1).standard_normal((1, 32, 24, 24)).astype(np.float32)
+    return keep.rules, vm["main"](tvm.runtime.tensor(x)).numpy()
+
+
+class OfForms(Runner):
+    """One second for Winograd's algorithm, something else for the direct one, no other times."""
+
+    def __init__(self, direct):
+        self.direct, self.jobs = direct, []
+
+    def run(self, job, limit):
+        self.jobs.append(job)
+        if "form-0" in job.library:
+            return {"c0": Outcome(seconds=1.0)}
+        if "form-1" not in job.library or self.direct is None:
+            return {}
+        failed = isinstance(self.direct, str)
+        outcome = Outcome(error=self.direct) if failed else Outcome(seconds=self.direct)
+        return {"c0": outcome}
+
+
+@pytest.mark.parametrize("direct", [0.5, 0.98, "SIGSEGV", None])
+def test_winograd_is_left_where_the_direct_convolution_is_faster(path, builder, direct):
+    runner = OfForms(direct)
+    with tuning(600, path, runner=runner, builder=builder) as report:
+        tvm.compile(convolution(), TARGET)
+    assert len([j for j in runner.jobs if "form" in j.library]) == (
+        6 if direct in (0.5, 0.98) else 4
+    )
+    (choice,) = report.choices
+    assert choice.rules == ["winograd", "contraction"]
+    assert choice.chosen == (1 if direct == 0.5 else 0)
+    (record,) = [r for r in lines(path) if r["key"] == choice.key]
+    assert record["rule"] == choice.rules[choice.chosen] and record["untuned_seconds"] == 1.0
+    assert ("another algorithm" in report.summary()) == (direct == 0.5)
+    before, want = rules_of(convolution(), tune_db="off")
+    after, got = rules_of(convolution(), tune_db=path)
+    assert "winograd" in before and ("winograd" in after) == (direct != 0.5)
+    np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3 * np.abs(want).max())
+    # What is known is not measured again.
+    with tuning(600, path, runner=Scripted(lambda job, at: None), builder=builder) as again:
+        tvm.compile(convolution(), TARGET)
+    assert again.choices == []
+
+
+def test_no_algorithm_is_measured_when_half_of_the_budget_is_gone(path, builder):
+    ticks = iter(range(10**6))
+    tuner = tvm.tune.Tuner(
+        20, str(path), runner=Scripted(lambda job, at: 1.0), builder=builder,
+        clock=lambda: 11.0 * next(ticks),
+    )  # fmt: skip
+    path.touch()
+    with tvm.tune._session(str(path), tuner):
+        tvm.compile(convolution(), TARGET)
+    assert tuner.report.choices == []
 
 
 def test_interrupt_keeps_what_was_found(path):

@@ -25,8 +25,13 @@ from tvm._lazy import attach as _attach
 __getattr__, __dir__ = _attach(
     __name__,
     globals(),
-    modules=("runner", "tuner", "worker"),
+    modules=("build_worker", "builder", "process", "runner", "tuner", "worker"),
     names={
+        "BuildError": "builder",
+        "Builder": "builder",
+        "Choice": "tuner",
+        "Form": "builder",
+        "LocalBuilder": "builder",
         "Job": "runner",
         "LocalRunner": "runner",
         "Outcome": "runner",
@@ -44,6 +49,7 @@ def tuning(
     database: str | os.PathLike | None = None,
     *,
     runner=None,
+    builder=None,
     progress: Callable[[float, str], None] | None = None,
 ) -> Iterator:
     """Tune the Relax functions that are compiled inside, on this thread.
@@ -56,6 +62,8 @@ def tuning(
         database: File of measurements, ``"off"`` for none. Left out: ``TVM_TUNE_DB``, else a file
             in the compile cache. Without any of these, what is measured is used but not kept.
         runner: Where candidates are measured, a :py:class:`Runner`; processes of this machine by
+            default.
+        builder: Where candidates are compiled, a :py:class:`Builder`; a process of this machine by
             default.
         progress: Called with the seconds spent and a text, now and then.
 
@@ -85,7 +93,8 @@ def tuning(
         # Better now than after a minute of measuring.
         with open(path, "ab"):
             pass
-        tuner = Tuner(seconds, path, runner=runner, progress=progress)
+        tuner = Tuner(seconds, path, runner=runner, builder=builder, progress=progress)
+        stack.callback(tuner.close)
         stack.enter_context(_session(path, tuner))
         yield tuner.report
 

@@ -9,15 +9,12 @@ started anew when it ends or stays silent for too long.
 from __future__ import annotations
 
 import abc
-import json
-import os
-import selectors
-import signal
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from .process import Ended, Kept
 
 
 @dataclass(frozen=True)
@@ -79,84 +76,6 @@ class Runner(abc.ABC):
         self.close()
 
 
-class _Ended(Exception):
-    """The process ended, or was ended because it stayed silent; the text says which."""
-
-
-class _Worker:
-    """The process that runs candidates, and the lines that it sends."""
-
-    def __init__(self, command: Sequence[str]) -> None:
-        env = dict(os.environ, TVM_USE_RUNTIME_LIB="1")
-        env["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
-        # A session of its own: Ctrl-C is for the compiler, which then ends this process.
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=env,
-            start_new_session=True,
-        )
-        self._rest = b""
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(self._process.stdout, selectors.EVENT_READ)
-
-    def send(self, message: dict) -> None:
-        try:
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
-            self._process.stdin.flush()
-        except OSError:
-            raise _Ended(self.end()) from None
-
-    def receive(self, patience: float) -> dict:
-        """Next message.
-
-        Raises:
-            _Ended: None came within ``patience`` seconds, or the process has ended.
-        """
-        until = time.monotonic() + patience
-        while b"\n" not in self._rest:
-            left = until - time.monotonic()
-            if left <= 0 or not self._selector.select(left):
-                self.end()
-                raise _Ended(f"no answer within {patience:.1f} s")
-            data = os.read(self._process.stdout.fileno(), 1 << 16)
-            if not data:
-                raise _Ended(self.end())
-            self._rest += data
-        line, _, self._rest = self._rest.partition(b"\n")
-        try:
-            message = json.loads(line)
-        except ValueError:
-            message = None
-        if not isinstance(message, dict):
-            self.end()
-            raise _Ended("sent something that is no message")
-        return message
-
-    def end(self) -> str:
-        """End the process if it still runs; how it ended."""
-        # It closes its end of the pipe a moment before it is gone.
-        try:
-            code = self._process.wait(0.2)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            code = self._process.wait()
-        self._selector.close()
-        for pipe in (self._process.stdin, self._process.stdout):
-            try:
-                pipe.close()
-            except OSError:
-                pass  # what could not be written is of no use any more
-        if code >= 0:
-            return f"the process ended with code {code}"
-        try:
-            return f"ended by signal {signal.Signals(-code).name}"
-        except ValueError:
-            return f"ended by signal {-code}"
-
-
 class LocalRunner(Runner):
     """Runs candidates in a process of this machine, with the thread pool that models use.
 
@@ -177,9 +96,12 @@ class LocalRunner(Runner):
     ) -> None:
         self._patience = patience
         self._least = min(least_patience, patience)
-        self._start_patience = start_patience
-        self._command = list(command or (sys.executable, "-m", "tvm.tune.worker"))
-        self._worker: _Worker | None = None
+        self._kept = Kept(
+            "measures candidates",
+            command or (sys.executable, "-m", "tvm.tune.worker"),
+            runtime_only=True,
+            patience=start_patience,
+        )
 
     def run(self, job: Job, limit: float) -> dict[str, Outcome]:
         """See :py:meth:`Runner.run`."""
@@ -191,8 +113,8 @@ class LocalRunner(Runner):
             try:
                 outcomes |= self._attempt(job, left, seconds, current)
                 break
-            except _Ended as ended:
-                self._worker = None
+            except Ended as ended:
+                self._kept.forget()
                 # What was measured before shared its turns with the one that failed.
                 guilty = current[0] if current else left[0]
                 outcomes[guilty] = Outcome(error=str(ended))
@@ -204,25 +126,9 @@ class LocalRunner(Runner):
                 raise
         return outcomes
 
-    def _started(self) -> _Worker:
-        if self._worker is None:
-            worker = _Worker(self._command)
-            try:
-                worker.receive(self._start_patience)
-            except _Ended as ended:
-                raise RuntimeError(
-                    f"the process that measures candidates does not start: {ended}; command: "
-                    + " ".join(self._command)
-                ) from None
-            except BaseException:
-                worker.end()
-                raise
-            self._worker = worker
-        return self._worker
-
     def _attempt(self, job: Job, names, limit: float, current: list[str]) -> dict[str, Outcome]:
         """One run; ``current`` holds the function that is running, for when the process ends."""
-        worker = self._started()
+        worker = self._kept.started()
         worker.send(
             {
                 "library": job.library,
@@ -250,7 +156,4 @@ class LocalRunner(Runner):
 
     def close(self) -> None:
         """End the process."""
-        if self._worker is not None:
-            worker, self._worker = self._worker, None
-            worker._process.kill()
-            worker.end()
+        self._kept.close()

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 from . import _ffi_api
+from .builder import Builder, BuildError, Form, LocalBuilder
 from .runner import Job, LocalRunner, Runner
 
 #: A candidate is kept when it takes less than 1 - this part of the untuned time.
@@ -30,6 +31,8 @@ _CANDIDATES = 64
 _FLOPS, _BYTES = 5e10, 1e10
 #: Longest that one visit measures, in seconds.
 _VISIT = 3.0
+#: How often each algorithm of an operator has its turns.
+_FORM_TURNS = 3
 #: Turns of each form in a visit, and of a winner and the untuned form alone. Least times of so many
 #: turns differ by less than the margin when the forms are equally fast.
 _ROUNDS, _ROUNDS_ALONE = 40, 120
@@ -52,7 +55,7 @@ class Kernel:
 
     name: str
     key: str
-    func: object
+    group: str  # as JSON
     calls: int
     rule: str = ""
     candidates: list[dict[str, int]] = field(default_factory=list)
@@ -71,10 +74,31 @@ class Kernel:
         """Whether nothing is left to measure."""
         return self.visits > 0 and self.tried >= len(self.candidates)
 
+    def form(self, knobs: dict[str, int]) -> Form:
+        """The kernel with these knobs."""
+        return Form(self.group, self.rule, knobs)
+
     @property
     def weight(self) -> float:
         """Which kernel comes next: the largest first."""
         return self.untuned * self.calls / (1 + self.visits)
+
+
+@dataclass
+class Choice:
+    """Which of several algorithms computes an operator; the first one is the planned one.
+
+    Attributes:
+        key: Key of the database.
+        rules: Kernel rule of each.
+        seconds: Least time of one call of each that works, by position.
+        chosen: Position of the one to use.
+    """
+
+    key: str
+    rules: list[str]
+    seconds: dict[int, float] = field(default_factory=dict)
+    chosen: int = 0
 
 
 @dataclass
@@ -83,12 +107,14 @@ class Report:
 
     Attributes:
         kernels: Those that were measured.
+        choices: Operators for which several algorithms were measured.
         elapsed: Seconds that it took.
         interrupted: Whether Ctrl-C ended it.
         database: File that keeps the results.
     """
 
     kernels: list[Kernel] = field(default_factory=list)
+    choices: list[Choice] = field(default_factory=list)
     elapsed: float = 0.0
     interrupted: bool = False
     database: str = ""
@@ -110,14 +136,16 @@ class Report:
 
     def summary(self) -> str:
         """One line for people."""
-        if not self.kernels:
+        if not self.kernels and not self.choices:
             return "tuning: no kernel was measured"
         before, after = self.untuned_seconds, self.tuned_seconds
         gain = f"{before / after:.2f}x" if after else "-"
         failed = sum(len(k.failed) for k in self.kernels)
+        others = sum(c.chosen != 0 for c in self.choices)
         return (
             f"tuning: {len(self.tuned)} of {len(self.kernels)} kernels got faster in "
             f"{self.elapsed:.1f} s: {before * 1e3:.3g} -> {after * 1e3:.3g} ms ({gain})"
+            + (f"; {others} operators by another algorithm" if others else "")
             + (f"; {failed} candidates failed" if failed else "")
             + ("; interrupted" if self.interrupted else "")
         )
@@ -130,6 +158,7 @@ class Tuner:
         seconds: The budget, for everything.
         database: File to which results are added.
         runner: Where to measure; processes of this machine by default.
+        builder: Where to compile; processes of this machine by default.
         progress: Called with the seconds spent and a text, now and then.
         clock: Monotonic time in seconds; for tests.
     """
@@ -140,50 +169,64 @@ class Tuner:
         database: str,
         *,
         runner: Runner | None = None,
+        builder: Builder | None = None,
         progress: Callable[[float, str], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.report = Report(database=database)
         self._seconds, self._database = seconds, database
-        self._runner = runner
+        self._own = [
+            part for part, given in (("runner", runner), ("builder", builder)) if not given
+        ]
+        self._runner = runner or LocalRunner()
+        self._builder = builder or LocalBuilder()
         self._progress = progress or (lambda spent, text: None)
         self._clock = clock
-        self._start = 0.0
+        self._start: float | None = None  # of the compilation that is measured
         self._build_cost = 0.0  # seconds of compiling one candidate, measured
 
     def __call__(self, tasks, target) -> None:
-        """Measure the kernels of a module; called by the compiler.
+        """Measure the kernels of a module, or the forms of one operator; called by the compiler.
 
         Args:
-            tasks: ``{"name", "key", "func", "calls"}`` of each distinct kernel.
+            tasks: ``{"name", "key", "func", "calls"}`` of each distinct kernel, which ends the
+                measuring; before that, one ``{"key", "forms": [{"rule", "func"}]}`` at a time.
             target: Target to compile for.
         """
-        self._start = self._clock()
-        runner = self._runner or LocalRunner()
+        if self._start is None:
+            self._start = self._clock()
+        if len(tasks) == 1 and "forms" in tasks[0]:
+            self._choose(tasks[0], target)
+            return
         kernels: list[Kernel] = []
         try:
-            with tempfile.TemporaryDirectory(prefix="tvm-tune-") as folder:
-                kernels = self._kernels(tasks, target)
-                self._loop(kernels, target, runner, folder)
+            if not self.report.interrupted:
+                with tempfile.TemporaryDirectory(prefix="tvm-tune-") as folder:
+                    self._kernels(tasks, target, kernels)
+                    self._loop(kernels, target, folder)
         except KeyboardInterrupt:
             self.report.interrupted = True
         finally:
-            if self._runner is None:
-                runner.close()
+            self.close()
             for kernel in kernels:
                 self._save(kernel, target)
             self.report.kernels += [k for k in kernels if k.seconds > 0]
             self.report.elapsed = self._clock() - self._start
+            self._start = None
+
+    def close(self) -> None:
+        """End the processes that were not given; they are started again when they are needed."""
+        for part in self._own:
+            getattr(self, f"_{part}").close()
 
     def _left(self) -> float:
         return self._seconds - (self._clock() - self._start)
 
-    def _kernels(self, tasks, target) -> list[Kernel]:
-        """Kernels with something to choose, with an estimate of their time."""
+    def _kernels(self, tasks, target, kernels: list[Kernel]) -> None:
+        """Add the kernels with something to choose, with an estimate of their time."""
         import tvm
 
         info_of = tvm.get_global_func("driver.KernelInfo")
-        kernels = []
         for task in tasks:
             if self._left() <= 0:
                 break
@@ -194,14 +237,14 @@ class Tuner:
             if len(found["knobs"]) < 2:
                 continue
             info = info_of(func)
-            kernel = Kernel(str(task["name"]), str(task["key"]), func, int(task["calls"]))
+            text = tvm.ir.save_json(func)
+            kernel = Kernel(str(task["name"]), str(task["key"]), text, int(task["calls"]))
             kernel.rule = str(found["rule"])
             kernel.candidates = [_plain(knobs) for knobs in found["knobs"]]
-            kernel.arguments = tuple((str(t), tuple(int(e) for e in s)) for t, s in arguments)
+            kernel.arguments = _shapes(arguments)
             kernel.untuned = (info["flops"] or 0.0) / _FLOPS + (info["bytes"] or 0.0) / _BYTES
             self._recall(kernel)
             kernels.append(kernel)
-        return kernels
 
     def _recall(self, kernel: Kernel) -> None:
         """Go on where an earlier session ended."""
@@ -213,7 +256,7 @@ class Tuner:
         for text in _ffi_api.Failed(self._database, kernel.key):
             kernel.failed[str(text)] = "failed before"
 
-    def _loop(self, kernels: list[Kernel], target, runner: Runner, folder: str) -> None:
+    def _loop(self, kernels: list[Kernel], target, folder: str) -> None:
         waiting = [k for k in kernels if not k.done]
         while waiting and self._left() > 0:
             kernel = max(waiting, key=lambda k: k.weight)
@@ -228,27 +271,27 @@ class Tuner:
                 self._clock() - self._start,
                 f"{kernel.name}: {kernel.tried} of {len(kernel.candidates)} candidates{gain}",
             )
-            if not self._visit(kernel, count, target, runner, folder) or kernel.done:
+            if not self._visit(kernel, count, target, folder) or kernel.done:
                 waiting.remove(kernel)
 
-    def _emit(self, kernel: Kernel, knobs: dict[str, int], target):
-        """The form with these knobs, or None when it fails."""
+    def _content(self, kernel: Kernel, knobs: dict[str, int], target) -> str | None:
+        """What the form with these knobs is, or None when it fails."""
         try:
-            return _ffi_api.Emit(kernel.func, target, kernel.rule, knobs)
-        except Exception as err:
-            self._fail(kernel, knobs, f"{type(err).__name__}: {err}", target)
+            return self._builder.content(kernel.form(knobs), target)
+        except BuildError as err:
+            self._fail(kernel, knobs, str(err), target)
             return None
 
-    def _take(self, kernel: Kernel, count: int, target) -> list[tuple[dict[str, int], object]]:
-        """The untuned form, the best so far, and the next candidates, each with its function.
+    def _take(self, kernel: Kernel, count: int, target) -> list[dict[str, int]]:
+        """The knobs of the untuned form, of the best so far, and of the next candidates.
 
         Those known to fail are passed over, and those that say what another form does anyway.
         """
         forms = []
         for knobs in [{}, kernel.knobs] if kernel.knobs else [{}]:
-            if (func := self._emit(kernel, knobs, target)) is not None:
-                kernel.seen.add(str(_ffi_api.KernelKey(func, target)))
-                forms.append((knobs, func))
+            if (content := self._content(kernel, knobs, target)) is not None:
+                kernel.seen.add(content)
+                forms.append(knobs)
         old = len(forms)
         kernel.tried = max(kernel.tried, 1)
         while len(forms) - old < count and kernel.tried < len(kernel.candidates):
@@ -256,14 +299,13 @@ class Tuner:
             kernel.tried += 1
             if knobs == kernel.knobs or _text(knobs) in kernel.failed:
                 continue
-            func = self._emit(kernel, knobs, target)
-            content = "" if func is None else str(_ffi_api.KernelKey(func, target))
-            if func is not None and content not in kernel.seen:
+            content = self._content(kernel, knobs, target)
+            if content is not None and content not in kernel.seen:
                 kernel.seen.add(content)
-                forms.append((knobs, func))
+                forms.append(knobs)
         return forms
 
-    def _visit(self, kernel: Kernel, count: int, target, runner: Runner, folder: str) -> bool:
+    def _visit(self, kernel: Kernel, count: int, target, folder: str) -> bool:
         """Measure some candidates; False when the kernel cannot be measured."""
         before, started = kernel.tried, self._clock()
         forms = self._take(kernel, count, target)
@@ -278,17 +320,17 @@ class Tuner:
             if limit <= 0:
                 kernel.tried = before  # not measured after all
                 return False
-            times = self._measure(kernel, tuple(built), built, library, runner, limit, target)
+            times = self._measure(kernel, tuple(built), built, library, limit, target)
             if "c0" not in times:
                 return False
             kernel.untuned = times["c0"]
-            self._judge(kernel, built, times, library, runner, target)
+            self._judge(kernel, built, times, library, target)
             return True
         finally:
             if os.path.exists(library):
                 os.unlink(library)
 
-    def _judge(self, kernel: Kernel, built, times, library: str, runner: Runner, target) -> None:
+    def _judge(self, kernel: Kernel, built, times, library: str, target) -> None:
         """Keep the best form if it stays faster than the untuned one when both are alone."""
         best = min(times, key=times.get)
         kept = next((n for n, knobs in built.items() if n != "c0" and knobs == kernel.knobs), "c0")
@@ -297,9 +339,8 @@ class Tuner:
             kept = "c0"
         wins = times[best] <= (1 - MARGIN) * times["c0"]
         if wins and best != kept and (limit := min(_VISIT, self._left())) > 0:
-            again = self._measure(
-                kernel, ("c0", best), built, library, runner, limit, target, _ROUNDS_ALONE
-            )
+            alone = ("c0", best)
+            again = self._measure(kernel, alone, built, library, limit, target, _ROUNDS_ALONE)
             if len(again) == 2 and again[best] <= (1 - MARGIN) * again["c0"]:
                 if kept == "c0" or times[best] < times[kept]:
                     kept = best
@@ -311,12 +352,12 @@ class Tuner:
             self._save(kernel, target, force=True)
 
     def _measure(
-        self, kernel: Kernel, names, built, library, runner, limit, target, rounds: int = _ROUNDS
+        self, kernel: Kernel, names, built, library, limit, target, rounds: int = _ROUNDS
     ) -> dict[str, float]:
         """Seconds by name of those that work; the others are recorded as failed."""
         job = Job(library, names, kernel.arguments, rounds)
         times = {}
-        for name, outcome in runner.run(job, limit).items():
+        for name, outcome in self._runner.run(job, limit).items():
             if outcome.error is not None:
                 self._fail(kernel, built[name], outcome.error, target)
             elif outcome.seconds is not None and outcome.seconds > 0:
@@ -325,25 +366,79 @@ class Tuner:
 
     def _build(self, kernel: Kernel, forms, target, library: str) -> dict[str, dict[str, int]]:
         """Compile forms of a kernel into a library; those that compile, by name, untuned first."""
-        from tvm.driver import build_prim_funcs
-        from tvm.ir import GlobalVar, IRModule
-
-        emitted, built = {}, {}
-        for index, (knobs, func) in enumerate(forms):
-            name = f"c{index}"
-            emitted[GlobalVar(name)] = func.with_attr("global_symbol", name)
-            built[name] = knobs
+        if not forms:
+            return {}
         try:
-            if built:
-                build_prim_funcs(IRModule(emitted), target).export_library(library)
-            return built
-        except Exception as err:
+            self._builder.build([kernel.form(knobs) for knobs in forms], target, library)
+            return {f"c{index}": knobs for index, knobs in enumerate(forms)}
+        except BuildError as err:
             if len(forms) == 1:
-                self._fail(kernel, forms[0][0], f"does not compile: {err}", target)
+                self._fail(kernel, forms[0], f"does not compile: {err}", target)
                 return {}
         # Which one is it?
         works = [form for form in forms if self._build(kernel, [form], target, library)]
         return self._build(kernel, works, target, library) if len(works) < len(forms) else {}
+
+    def _choose(self, task, target) -> None:
+        """Measure forms of an operator and record the best, unless too little time is left."""
+        import tvm
+
+        forms = [Form(tvm.ir.save_json(f["func"]), str(f["rule"])) for f in task["forms"]]
+        arguments = [_ffi_api.Arguments(f["func"]) for f in task["forms"]]
+        # Most of the budget is for the kernels.
+        if self.report.interrupted or self._left() < 0.5 * self._seconds or None in arguments:
+            return
+        choice = Choice(str(task["key"]), [form.rule for form in forms])
+        text = f"{' or '.join(choice.rules)} ({len(self.report.choices) + 1})"
+        self._progress(self._clock() - self._start, text)
+        try:
+            with tempfile.TemporaryDirectory(prefix="tvm-tune-") as folder:
+                self._time_forms(choice, forms, [_shapes(a) for a in arguments], target, folder)
+        except KeyboardInterrupt:
+            self.report.interrupted = True
+        if 0 not in choice.seconds:
+            return
+        self.report.choices.append(choice)
+        result = {
+            "rule": choice.rules[choice.chosen],
+            "knobs": {"form": choice.chosen} if choice.chosen else {},
+            "seconds": choice.seconds[choice.chosen],
+            "untuned_seconds": choice.seconds[0],
+            "tried": len(forms),
+            "date": _now(),
+        }
+        _ffi_api.Append(self._database, choice.key, target, result)
+
+    def _time_forms(self, choice: Choice, forms, arguments, target, folder: str) -> None:
+        """Fill a choice: forms take other weights, so each has jobs of its own, in turns."""
+        jobs = {}
+        for position, form in enumerate(forms):
+            library = os.path.join(folder, f"form-{position}.so")
+            try:
+                self._builder.build([form], target, library)
+            except BuildError:
+                if position == 0:
+                    return
+                continue
+            jobs[position] = Job(library, ("c0",), arguments[position], _ROUNDS)
+        if 0 not in jobs:
+            return
+        seconds: dict[int, float] = {}
+        for _ in range(_FORM_TURNS):
+            for position in list(jobs):
+                limit = min(_VISIT, self._left())
+                outcome = self._runner.run(jobs[position], limit).get("c0") if limit > 0 else None
+                if outcome is None or outcome.seconds is None:
+                    del jobs[position]
+                    seconds.pop(position, None)
+                    continue
+                seconds[position] = min(outcome.seconds, seconds.get(position, outcome.seconds))
+        if 0 not in jobs:
+            return
+        choice.seconds = seconds
+        best = min(seconds, key=seconds.get)
+        if seconds[best] <= (1 - MARGIN) * seconds[0]:
+            choice.chosen = best
 
     def _fail(self, kernel: Kernel, knobs: dict[str, int], why: str, target) -> None:
         if _text(knobs) in kernel.failed:
@@ -369,6 +464,10 @@ class Tuner:
         }
         _ffi_api.Append(self._database, kernel.key, target, result)
         kernel.saved = kernel.tried
+
+
+def _shapes(arguments) -> tuple:
+    return tuple((str(dtype), tuple(int(e) for e in shape)) for dtype, shape in arguments)
 
 
 def _plain(knobs) -> dict[str, int]:

@@ -14,13 +14,11 @@ that the other side knows which candidate it died of:
 from __future__ import annotations
 
 import ctypes
-import json
 import math
-import os
-import signal
-import sys
 import time
 from collections.abc import Callable
+
+from .process import serve
 
 #: Arguments come in several copies, which calls use in turn, of about so many bytes together: in a
 #: model the operands of a kernel are not all in the first caches either.
@@ -30,13 +28,6 @@ _MOST_COPIES = 8
 _TURN = 3e-4
 #: A function that takes so many times the least time has no more turns.
 _HOPELESS = 1.3
-
-
-def _die_with_parent() -> None:
-    """A candidate that hangs must not outlive the compiler."""
-    if sys.platform == "linux":
-        set_death_signal = 1  # PR_SET_PDEATHSIG
-        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL, 0, 0, 0)
 
 
 def _tensor(dtype: str, shape: list[int]):
@@ -164,23 +155,16 @@ def measure(job: dict, send: Callable[[dict], None]) -> None:
     send({"done": {n: t.best for n, t in timers.items()}})
 
 
+def _load() -> None:
+    """Importing takes its time, which is not the first job's."""
+    import tvm  # noqa: F401
+
+
 def main() -> None:
     """Serve jobs until standard input ends."""
-    _die_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # What a candidate prints must not end up among the messages.
-    channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-
-    def send(message: dict) -> None:
-        channel.write(json.dumps(message) + "\n")
-        channel.flush()
-
-    import tvm  # noqa: F401 - takes its time, which is not the first job's
-
-    send({"ready": os.getpid()})
-    for line in sys.stdin:
-        measure(json.loads(line), send)
+    send, jobs = serve(_load)
+    for job in jobs:
+        measure(job, send)
 
 
 if __name__ == "__main__":
