@@ -55,7 +55,14 @@ class ContentWriter {
     digest_->Update(text_);
     text_.clear();
   }
-  void Word(uint64_t word) { Put(&word, sizeof(word)); }
+  /// Seven bits a byte, the last one marked: most words are small, and hashing is what takes time.
+  void Word(uint64_t word) {
+    char bytes[10];
+    size_t size = 0;
+    for (; word >= 0x80; word >>= 7) bytes[size++] = static_cast<char>(word & 0x7f);
+    bytes[size++] = static_cast<char>(word | 0x80);
+    Put(bytes, size);
+  }
   void Text(std::string_view text) {
     Word(text.size());
     Put(text.data(), text.size());

@@ -90,10 +90,17 @@ llvm::Value* CodeGenLLVM::CallExtern(const CallNode* op) {
   std::vector<llvm::Type*> types;
   for (size_t i = 1; i < op->args.size(); ++i) {
     args.push_back(Emit(op->args[i]));
+    // C passes bfloat16 as a floating-point number; here it is its bits.
+    if (args.back()->getType()->isIntegerTy(16) && op->args[i].dtype().is_bfloat16()) {
+      args.back() = builder_->CreateBitCast(args.back(), builder_->getBFloatTy());
+    }
     types.push_back(args.back()->getType());
   }
-  llvm::Function* callee = ExternFunction(
-      NameArgument(op), llvm::FunctionType::get(TypeOf(op->ty), types, /*isVarArg=*/false));
+  llvm::Type* have = TypeOf(op->ty);
+  const bool is_bfloat = have->isIntegerTy(16) && op->dtype().is_bfloat16();
+  llvm::Type* result = is_bfloat ? builder_->getBFloatTy() : have;
+  llvm::Function* callee =
+      ExternFunction(NameArgument(op), llvm::FunctionType::get(result, types, /*isVarArg=*/false));
   llvm::CallInst* call = builder_->CreateCall(callee, args);
   // C passes small integers widened to int.
   for (size_t i = 0; i < types.size(); ++i) {
@@ -103,7 +110,7 @@ llvm::Value* CodeGenLLVM::CallExtern(const CallNode* op) {
     call->addParamAttr(i, attribute);
     callee->addParamAttr(i, attribute);
   }
-  return call;
+  return is_bfloat ? builder_->CreateBitCast(call, have) : call;
 }
 
 // --- structs -----------------------------------------------------------------------------------

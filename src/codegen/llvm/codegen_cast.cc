@@ -4,20 +4,40 @@
 #include <llvm/IR/Intrinsics.h>
 #include <tvm/ffi/error.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "codegen/llvm/codegen_llvm.h"
 
 namespace tvm {
 namespace codegen {
 
+llvm::Value* CodeGenLLVM::NativeBFloat(llvm::Value* value, int lanes) {
+  int whole = 4;
+  while (whole < lanes) whole *= 2;
+  auto resized = [&](llvm::Value* vector, int have, int want) {
+    if (have == want) return vector;
+    std::vector<int> picks(static_cast<size_t>(want), -1);
+    for (int i = 0; i < std::min(have, want); ++i) picks[static_cast<size_t>(i)] = i;
+    return builder_->CreateShuffleVector(vector, picks);
+  };
+  llvm::Type* type = llvm::FixedVectorType::get(llvm::Type::getBFloatTy(*context_), whole);
+  llvm::Value* narrow = builder_->CreateFPTrunc(resized(value, lanes, whole), type);
+  llvm::Type* bits = llvm::FixedVectorType::get(builder_->getInt16Ty(), whole);
+  return resized(builder_->CreateBitCast(narrow, bits), whole, lanes);
+}
+
 /// Rounds to nearest, ties to even, in integer arithmetic: exact also where the processor's own
 /// conversion would flush subnormals. NaN keeps its sign and turns quiet.
 llvm::Value* CodeGenLLVM::FloatToBFloat(llvm::Value* value, DataType from) {
+  if (flushes_subnormals_ && from.is_fixed_length_vector() && TargetHas("avx512bf16") &&
+      TargetHas("avx512vl")) {
+    return NativeBFloat(value, from.lanes());
+  }
   llvm::Type* bits32 = TypeOf(from.with_code(DataType::kUInt));
   llvm::Type* bits16 = TypeOf(from.with_code(DataType::kUInt).with_bits(16));
-  llvm::Type* bfloat = TypeOf(from.with_code(DataType::kBFloat).with_bits(16));
   auto literal = [&](uint64_t bits) { return llvm::ConstantInt::get(bits32, bits); };
   llvm::Value* bits = builder_->CreateBitCast(value, bits32);
   llvm::Value* upper = builder_->CreateLShr(bits, literal(16));
@@ -27,14 +47,13 @@ llvm::Value* CodeGenLLVM::FloatToBFloat(llvm::Value* value, DataType from) {
   llvm::Value* quiet = builder_->CreateOr(upper, literal(0x40));
   llvm::Value* is_nan = builder_->CreateFCmpUNO(value, value);
   llvm::Value* result = builder_->CreateSelect(is_nan, quiet, rounded);
-  return builder_->CreateBitCast(builder_->CreateTrunc(result, bits16), bfloat);
+  return builder_->CreateTrunc(result, bits16);
 }
 
 llvm::Value* CodeGenLLVM::BFloatToFloat(llvm::Value* value, DataType from) {
-  llvm::Type* bits16 = TypeOf(from.with_code(DataType::kUInt));
   llvm::Type* bits32 = TypeOf(from.with_code(DataType::kUInt).with_bits(32));
   llvm::Type* float32 = TypeOf(from.with_code(DataType::kFloat).with_bits(32));
-  llvm::Value* bits = builder_->CreateZExt(builder_->CreateBitCast(value, bits16), bits32);
+  llvm::Value* bits = builder_->CreateZExt(value, bits32);
   return builder_->CreateBitCast(builder_->CreateShl(bits, llvm::ConstantInt::get(bits32, 16)),
                                  float32);
 }
@@ -106,6 +125,7 @@ llvm::Value* CodeGenLLVM::EmitCast(DataType from, DataType to, llvm::Value* valu
 }
 
 llvm::Value* CodeGenLLVM::VisitExpr_(const tirx::CastNode* op) {
+  if (llvm::Value* quantized = Quantize(op)) return quantized;
   return EmitCast(op->value.dtype(), op->dtype(), Emit(op->value));
 }
 

@@ -80,6 +80,11 @@ llvm::Value* CodeGenLLVM::DotLanes(const CallNode* op) {
     const llvm::Intrinsic::ID id = LookupIntrinsic(name);
     TVM_FFI_CHECK(id != llvm::Intrinsic::not_intrinsic, InternalError) << "no intrinsic " << name;
     std::vector<llvm::Type*> overloads;
+    if (a.is_bfloat16()) {
+      llvm::Type* bfloats = llvm::FixedVectorType::get(builder_->getBFloatTy(), a.lanes());
+      x = builder_->CreateBitCast(x, bfloats);
+      y = builder_->CreateBitCast(y, bfloats);
+    }
     if (llvm::Intrinsic::isOverloaded(id)) overloads = {sum->getType(), x->getType()};
     llvm::Function* callee = DeclareIntrinsic(module_.get(), id, overloads);
     llvm::FunctionType* type = callee->getFunctionType();

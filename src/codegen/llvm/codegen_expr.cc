@@ -43,7 +43,12 @@ llvm::Value* CodeGenLLVM::VisitExpr_(const IntImmNode* op) {
 }
 
 llvm::Value* CodeGenLLVM::VisitExpr_(const FloatImmNode* op) {
-  return llvm::ConstantFP::get(TypeOf(op->dtype()), op->value);
+  llvm::Type* type = TypeOf(op->dtype());
+  if (!op->dtype().is_bfloat16()) return llvm::ConstantFP::get(type, op->value);
+  llvm::APFloat value(op->value);
+  bool is_inexact = false;
+  value.convert(llvm::APFloat::BFloat(), llvm::APFloat::rmNearestTiesToEven, &is_inexact);
+  return llvm::ConstantInt::get(type, value.bitcastToAPInt());
 }
 
 llvm::Value* CodeGenLLVM::VisitExpr_(const tirx::StringImmNode* op) { return String(op->value); }

@@ -3,6 +3,7 @@
 // Every arithmetic node, scalar and vector, against plain C++.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -39,7 +40,8 @@ using Build2 = std::function<PrimExpr(PrimExpr, PrimExpr)>;
 /// out[i] = build(a[i], b[i]) for all pairs of the values, with and without vectors.
 template <typename T, typename R>
 void CheckBinary(const char* what, const std::vector<T>& values, const Build2& build,
-                 const std::function<R(T, T)>& oracle, const char* target = "llvm") {
+                 const std::function<R(T, T)>& oracle, const char* target = "llvm",
+                 int lanes = kLanes) {
   std::vector<T> a, b;
   for (T x : values) {
     for (T y : values) {
@@ -47,7 +49,7 @@ void CheckBinary(const char* what, const std::vector<T>& values, const Build2& b
       b.push_back(y);
     }
   }
-  while (a.size() % kLanes != 0) {
+  while (a.size() % lanes != 0) {
     a.push_back(values[0]);
     b.push_back(values[0]);
   }
@@ -56,9 +58,9 @@ void CheckBinary(const char* what, const std::vector<T>& values, const Build2& b
     const DataType in = TypeOfCpp<T>(), out = TypeOfCpp<R>();
     Buffer A = Vector("A", in, n), B = Vector("B", in, n), C = Vector("C", out, n);
     Var i("i", DataType::Int(32));
-    PrimExpr index = vector ? PrimExpr(Ramp(PrimExpr(i) * kLanes, 1, kLanes)) : PrimExpr(i);
+    PrimExpr index = vector ? PrimExpr(Ramp(PrimExpr(i) * lanes, 1, lanes)) : PrimExpr(i);
     Stmt store = BufferStore(C, build(BufferLoad(A, {index}), BufferLoad(B, {index})), {index});
-    PrimFunc func = Packed("f", {A, B, C}, Loop(i, vector ? n / kLanes : n, store));
+    PrimFunc func = Packed("f", {A, B, C}, Loop(i, vector ? n / lanes : n, store));
     ffi::Module module = BuildFor({func}, target);
     std::vector<T> in_a = a, in_b = b;
     std::vector<R> got(a.size());
@@ -357,6 +359,47 @@ TEST(CastExpr, BetweenIntegersAndFloats) {
         if (a != a) return 0;
         return a > 2e9f ? INT32_MAX : a < -2e9f ? INT32_MIN : static_cast<int32_t>(a);
       });
+}
+
+/// cast(clamp(nearbyint(x))) in one of its forms, which x86 has shorter ways for.
+template <typename R>
+void CheckQuantize(float zero, float low, float high, bool min_first, const char* target,
+                   int lanes) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = INFINITY;
+  std::vector<float> values{zero,    -zero,     nan,    inf,      -inf,       -0.f,       0.49f,
+                            0.5f,    0.51f,     1.5f,   2.5f,     -0.5f,      -0.51f,     -1.5f,
+                            3e9f,    -3e9f,     2.2e9f, 5e9f,     1e30f,      -1e30f,     low,
+                            low - 1, low - .4f, high,   high + 1, high + .5f, high - .5f, 77.3f};
+  auto build = [&](PrimExpr a, PrimExpr) {
+    auto bound = [&](float x) {
+      PrimExpr imm = make_const(DataType::Float(32), x);
+      return a.dtype().lanes() == 1 ? imm : PrimExpr(Broadcast(imm, a.dtype().lanes()));
+    };
+    PrimExpr rounded = tvm::nearbyint(a);
+    if (zero != 0) rounded = rounded + bound(zero);
+    PrimExpr clamped = min_first ? tvm::max(tvm::min(rounded, bound(high)), bound(low))
+                                 : tvm::min(tvm::max(rounded, bound(low)), bound(high));
+    return PrimExpr(Cast(TypeOfCpp<R>().with_lanes(a.dtype().lanes()), clamped));
+  };
+  auto oracle = [&](float a, float) {
+    return std::isnan(a) ? R{0} : static_cast<R>(std::clamp(std::nearbyint(a) + zero, low, high));
+  };
+  CheckBinary<float, R>("quantize", values, build, oracle, target, lanes);
+}
+
+TEST(CastExpr, RoundedAndClampedFloatsToBytes) {
+  for (const char* target : {"llvm", R"({"kind": "llvm", "mcpu": "native"})"}) {
+    for (int lanes : {4, 8, 16, 32}) {
+      for (float zero : {0.f, 117.f, -3.f}) {
+        const bool min_first = lanes != 8;
+        CheckQuantize<uint8_t>(zero, 0, 255, min_first, target, lanes);
+        CheckQuantize<uint8_t>(zero, 0, 200, min_first, target, lanes);
+        CheckQuantize<uint8_t>(zero, 3, 254, min_first, target, lanes);
+        CheckQuantize<int8_t>(zero, -128, 127, min_first, target, lanes);
+        CheckQuantize<int8_t>(zero, -5, 6, min_first, target, lanes);
+      }
+    }
+  }
 }
 
 float HalfRoundTrip(float x) { return static_cast<float>(static_cast<_Float16>(x)); }

@@ -51,7 +51,9 @@ llvm::Type* CodeGenLLVM::TypeOf(DataType dtype) const {
   } else if (dtype.is_handle()) {
     element = pointer_;
   } else if (dtype.is_bfloat16()) {
-    element = llvm::Type::getBFloatTy(*context_);
+    // Its bits: LLVM ends the process on vectors of bfloat of odd lengths. Arithmetic is in
+    // float32.
+    element = llvm::Type::getInt16Ty(*context_);
   } else if (dtype.is_float() && dtype.bits() == 16) {
     element = llvm::Type::getHalfTy(*context_);
   } else if (dtype.is_float() && dtype.bits() == 32) {
@@ -150,6 +152,7 @@ void CodeGenLLVM::Declare(const FunctionUnit& unit) {
 void CodeGenLLVM::Define(const FunctionUnit& unit) {
   BeginFunction(declared_.at(unit.var.get()));
   noalias_ = unit.func->HasNonzeroAttr(tirx::attr::kNoAlias);
+  flushes_subnormals_ = unit.func->HasNonzeroAttr(tirx::attr::kFlushSubnormals);
   size_t index = 0;
   for (const Var& param : unit.func->params) {
     llvm::Argument* argument = function_->getArg(index++);

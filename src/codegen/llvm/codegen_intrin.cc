@@ -72,7 +72,7 @@ llvm::Value* CodeGenLLVM::CallMath(const std::string& name, DataType dtype,
   std::vector<llvm::Value*> wide;
   std::vector<llvm::Type*> types;
   for (llvm::Value* arg : args) {
-    const bool is_float = arg->getType()->isFPOrFPVectorTy();
+    const bool is_float = arg->getType() == TypeOf(dtype);  // the exponent of ldexp is not
     wide.push_back(is_float ? EmitCast(dtype, compute, arg) : arg);
     types.push_back(wide.back()->getType()->getScalarType());
   }
@@ -180,11 +180,13 @@ llvm::Value* CodeGenLLVM::MemCopy(const CallNode* op) {
 }
 
 llvm::Value* CodeGenLLVM::AtomicAdd(const CallNode* op) {
+  const DataType dtype = op->args[1].dtype();
   llvm::Value* value = Emit(op->args[1]);
-  const auto kind =
-      value->getType()->isFloatingPointTy() ? llvm::AtomicRMWInst::FAdd : llvm::AtomicRMWInst::Add;
-  return builder_->CreateAtomicRMW(kind, Emit(op->args[0]), value, llvm::MaybeAlign(),
-                                   llvm::AtomicOrdering::Monotonic);
+  if (dtype.is_bfloat16()) value = builder_->CreateBitCast(value, builder_->getBFloatTy());
+  const auto kind = dtype.is_any_float() ? llvm::AtomicRMWInst::FAdd : llvm::AtomicRMWInst::Add;
+  llvm::Value* before = builder_->CreateAtomicRMW(
+      kind, Emit(op->args[0]), value, llvm::MaybeAlign(), llvm::AtomicOrdering::Monotonic);
+  return builder_->CreateBitCast(before, TypeOf(dtype));
 }
 
 // --- choice, bits, literals --------------------------------------------------------------------

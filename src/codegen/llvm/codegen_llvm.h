@@ -206,7 +206,16 @@ class CodeGenLLVM final : private ExprFunctor<llvm::Value*(const Expr&)>,
   // --- casts -------------------------------------------------------------------------------
   llvm::Value* EmitCast(DataType from, DataType to, llvm::Value* value);
   llvm::Value* FloatToBFloat(llvm::Value* value, DataType from);
+  /// The same of a vector by the processor's instruction, which takes a power of two of lanes.
+  llvm::Value* NativeBFloat(llvm::Value* value, int lanes);
   llvm::Value* BFloatToFloat(llvm::Value* value, DataType from);
+  /// A cast of floats that were rounded and clamped; null where it is no such one, or where the
+  /// target has nothing better than the steps one by one.
+  llvm::Value* Quantize(const tirx::CastNode* op);
+  /// Rounded to nearest, ties to even; what int32 has no place for becomes INT32_MIN.
+  llvm::Value* RoundToInt32(llvm::Value* value, const char* intrinsic);
+  /// The instruction for that; null where the target has none for so many lanes.
+  const char* RoundIntrinsic(int lanes);
 
   // --- memory ------------------------------------------------------------------------------
   Storage& StorageOf(const VarNode* buffer);
@@ -313,6 +322,7 @@ class CodeGenLLVM final : private ExprFunctor<llvm::Value*(const Expr&)>,
   // State of the function being emitted.
   llvm::Function* function_ = nullptr;
   bool noalias_ = false;
+  bool flushes_subnormals_ = false;  // in conversions to bfloat16
   std::unordered_map<const VarNode*, llvm::Value*> values_;
   std::unordered_map<const VarNode*, llvm::Value*> wide_values_;
   std::unordered_map<const VarNode*, Storage> storage_;

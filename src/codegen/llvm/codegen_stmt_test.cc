@@ -106,6 +106,33 @@ TEST(Memory, VectorAccessForms) {
   }
 }
 
+TEST(Memory, VectorsOfBrainFloatOfAnyLength) {
+  // LLVM 22 ends the process on its own vectors of bfloat of 9 lanes.
+  const DataType narrow = DataType::BFloat(16);
+  for (int lanes = 2; lanes <= 33; ++lanes) {
+    Buffer A = Vector("A", narrow, 40), C = Vector("C", narrow, 40), F = Vector("F", kFloat, 40);
+    PrimExpr at = Ramp(PrimExpr(1), PrimExpr(1), lanes);
+    Stmt body =
+        SeqStmt({BufferStore(C, BufferLoad(A, {at}), {at}),
+                 BufferStore(F, Cast(kFloat.with_lanes(lanes), BufferLoad(C, {at})), {at}),
+                 BufferStore(A, Cast(narrow.with_lanes(lanes), BufferLoad(F, {at})), {at})});
+    ffi::Module module =
+        BuildFor({Packed("f", {A, C, F}, body)}, R"({"kind": "llvm", "mcpu": "native"})");
+    std::vector<uint16_t> a(40), c(40);
+    std::vector<float> f(40);
+    for (int k = 0; k < 40; ++k) a[k] = static_cast<uint16_t>(0x3f80 + k);
+    (*module->GetFunction("f"))(static_cast<DLTensor*>(Tensor1D<uint16_t>(&a, narrow)),
+                                static_cast<DLTensor*>(Tensor1D<uint16_t>(&c, narrow)),
+                                static_cast<DLTensor*>(Tensor1D<float>(&f, kFloat)));
+    for (int k = 0; k < 40; ++k) {
+      const bool is_inside = k >= 1 && k <= lanes;
+      EXPECT_EQ(a[k], 0x3f80 + k) << lanes;
+      EXPECT_EQ(c[k], is_inside ? a[k] : 0) << lanes;
+      EXPECT_EQ(f[k], is_inside ? 1 + k / 128.f : 0) << lanes;
+    }
+  }
+}
+
 TEST(Memory, BoolBuffersAreBytesAndLaneMaskClips) {
   const DataType boolean = DataType::Bool();
   Buffer A = Vector("A", kInt, 10), C = Vector("C", boolean, 10);

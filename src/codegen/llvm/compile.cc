@@ -9,15 +9,14 @@
 #include <tvm/ffi/extra/structural_equal.h>
 #include <tvm/ffi/extra/structural_hash.h>
 #include <tvm/ir/error_context.h>
+#include <tvm/runtime/host_signals.h>
 #include <tvm/support/hash.h>
+#include <tvm/support/parallel_for.h>
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <map>
 #include <mutex>
 #include <numeric>
-#include <thread>
 
 #include "codegen/cache.h"
 #include "codegen/content_key.h"
@@ -290,40 +289,30 @@ std::unique_ptr<llvm::Module> GenerateWhole(const CompilePlan& plan, const LLVMT
 }
 
 void ParallelCompile(size_t count, const std::function<void(size_t)>& run) {
-  const size_t threads = std::min<size_t>(count, std::max(1u, std::thread::hardware_concurrency()));
-  std::atomic<size_t> next{0};
-  std::atomic<bool> stop{false};
-  std::exception_ptr failure;
-  std::mutex mutex;
-  auto work = [&] {
-    for (size_t i = next++; i < count && !stop; i = next++) {
-      try {
-        run(i);
-      } catch (...) {
-        std::lock_guard<std::mutex> lock(mutex);
-        if (!failure) failure = std::current_exception();
-        stop = true;
-      }
-    }
-  };
-  std::vector<std::thread> pool;
-  for (size_t i = 1; i < threads; ++i) pool.emplace_back(work);
-  work();
-  for (std::thread& thread : pool) thread.join();
-  if (failure) std::rethrow_exception(failure);
+  support::ParallelFor(count, [&](size_t i) {
+    run(i);
+    runtime::CheckHostSignals();
+  });
 }
 
-std::vector<std::string> CompileBatches(const CompilePlan& plan, const LLVMTarget& target) {
-  const size_t batches = plan.batches.size();
-  std::vector<std::string> objects(batches + (plan.is_system_lib ? 1 : 0));
-  ParallelCompile(objects.size(), [&](size_t i) {
+std::vector<std::string> CompileBatches(CompilePlan* plan, const LLVMTarget& target,
+                                        bool keep_functions,
+                                        std::shared_ptr<const std::string>* glue) {
+  const size_t batches = plan->batches.size();
+  std::vector<std::string> objects(batches + (plan->is_system_lib ? 1 : 0));
+  ParallelCompile(objects.size() + 1, [&](size_t i) {
+    if (i == objects.size()) {
+      *glue = GlueObject(target);
+      return;
+    }
     llvm::LLVMContext context;
     std::unique_ptr<llvm::TargetMachine> machine = target.CreateMachine();
     std::unique_ptr<llvm::Module> module;
     if (i == batches) {
-      module = StartupModule(plan, target, &context);
+      module = StartupModule(*plan, target, &context);
     } else {
-      module = GenerateBatch(plan.batches[i], plan, target, &context, /*optimize=*/true);
+      module = GenerateBatch(plan->batches[i], *plan, target, &context, /*optimize=*/true);
+      if (!keep_functions) plan->batches[i] = FunctionBatch();
     }
     objects[i] = EmitModule(module.get(), machine.get(), EmitKind::kObject);
   });

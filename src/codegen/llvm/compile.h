@@ -49,15 +49,19 @@ std::unique_ptr<llvm::Module> GenerateWhole(const CompilePlan& plan, const LLVMT
                                             llvm::LLVMContext* context, bool optimize,
                                             bool with_glue);
 
-/// Object buffers of the batches, compiled on all cores. The glue is not among them.
-std::vector<std::string> CompileBatches(const CompilePlan& plan, const LLVMTarget& target);
+/// Object buffers of the batches, compiled on all cores along with the glue, which goes into *glue.
+/// Unless they are kept, the functions of a batch are dropped once LLVM has their code.
+std::vector<std::string> CompileBatches(CompilePlan* plan, const LLVMTarget& target,
+                                        bool keep_functions,
+                                        std::shared_ptr<const std::string>* glue);
 
 /// Object of src/codegen/argcheck for a target; compiled once per process and target.
 std::shared_ptr<const std::string> GlueObject(const LLVMTarget& target);
 std::unique_ptr<llvm::Module> GlueModule(const LLVMTarget& target, llvm::LLVMContext* context);
 
-/// Runs `run(0) .. run(count - 1)` on up to one thread per core; rethrows the first error.
-void ParallelCompile(size_t count, const std::function<void(size_t)>& run);
+/// Runs `run(0) .. run(count - 1)` on up to one thread per core; rethrows the first error. A
+/// pending signal of the host, e.g. KeyboardInterrupt, ends it as an error does.
+TVM_DLL void ParallelCompile(size_t count, const std::function<void(size_t)>& run);
 
 }  // namespace codegen
 }  // namespace tvm

@@ -25,7 +25,7 @@ ffi::Module LoadLLVMIR(ffi::String path);
 namespace {
 
 ffi::Array<ffi::String> BackEnds() {
-  InitializeLLVM();
+  InitializeAllLLVM();
   ffi::Array<ffi::String> names;
   for (const llvm::Target& target : llvm::TargetRegistry::targets()) {
     names.push_back(std::string(target.getName()));

@@ -64,9 +64,9 @@ std::string BitcodeOf(const llvm::Module& module) {
 LLVMModuleObj::LLVMModuleObj(LLVMTarget target, CompilePlan plan, const CodeReuse& reuse)
     : target_(std::move(target)), plan_(std::move(plan)) {
   const auto start = std::chrono::steady_clock::now();
-  objects_ = CompileBatches(plan_, target_);
+  // With `whole`, the functions are made again should their text be asked for.
+  objects_ = CompileBatches(&plan_, target_, /*keep_functions=*/!reuse.whole, &glue_);
   if (!reuse.empty()) Reuse(reuse);
-  glue_ = GlueObject(target_);
   const char* timing = std::getenv("TVM_TIME_PASSES");
   if (timing != nullptr && std::string_view(timing) != "0") {
     const std::chrono::duration<double, std::milli> spent =
@@ -220,8 +220,9 @@ ffi::String LLVMModuleObj::InspectSource(const ffi::String& format) const {
 
 // Offered through LLVMHooks, see hooks.cc.
 ffi::Module BuildLLVM(IRModule mod, Target target, const CodeReuse& reuse) {
-  return ffi::Module(
-      ffi::make_object<LLVMModuleObj>(LLVMTarget(target), PlanCompilation(mod, reuse), reuse));
+  CompilePlan plan = PlanCompilation(mod, reuse);
+  mod = IRModule();  // the plan alone holds the functions, to let go of them one by one
+  return ffi::Module(ffi::make_object<LLVMModuleObj>(LLVMTarget(target), std::move(plan), reuse));
 }
 
 ffi::Module CreateLLVMModule(ffi::String target, ffi::String name) {

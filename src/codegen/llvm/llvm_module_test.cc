@@ -5,10 +5,16 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <tvm/ffi/error.h>
+#include <tvm/ffi/extra/c_env_api.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <thread>
+#include <vector>
 
+#include "codegen/llvm/compile.h"
 #include "codegen/object_writer.h"
 #include "codegen/testing.h"
 
@@ -31,6 +37,31 @@ int RunStep(const ffi::Function& f) {
   std::vector<int32_t> c = {0, 0, 0, 0};
   f(static_cast<DLTensor*>(Tensor1D<int32_t>(&c, kInt)));
   return c[3];
+}
+
+TEST(ParallelCompile, RunsEachOnceAndStopsAtASignal) {
+  std::vector<std::atomic<int>> runs(100);
+  ParallelCompile(runs.size(), [&](size_t i) { ++runs[i]; });
+  for (const auto& count : runs) EXPECT_EQ(count, 1);
+
+  TVMFFIEnvRegisterCAPI("PyErr_CheckSignals", reinterpret_cast<void*>(+[]() -> int { return -1; }));
+  std::atomic<size_t> done{0};
+  try {
+    // The other threads wait for the caller's first piece, or they might take all of them.
+    const std::thread::id caller = std::this_thread::get_id();
+    std::atomic<bool> started{false};
+    ParallelCompile(1000, [&](size_t) {
+      if (std::this_thread::get_id() == caller) started = true;
+      while (!started) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      ++done;
+    });
+    ADD_FAILURE() << "expected an error";
+  } catch (const ffi::Error& error) {
+    EXPECT_EQ(std::string(error.kind()), "EnvErrorAlreadySet");
+  }
+  EXPECT_LT(done, 1000u);
+  TVMFFIEnvRegisterCAPI("PyErr_CheckSignals", nullptr);
 }
 
 TEST(LLVMModule, Surface) {

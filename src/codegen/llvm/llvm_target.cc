@@ -18,9 +18,31 @@ namespace codegen {
 
 std::string LLVMErrorText(llvm::Error error) { return llvm::toString(std::move(error)); }
 
+namespace {
+
+/// Held while LLVM's list of targets grows or is read.
+std::mutex& RegistryMutex() {
+  static std::mutex& mutex = *new std::mutex();
+  return mutex;
+}
+
+}  // namespace
+
 void InitializeLLVM() {
   static std::once_flag once;
   std::call_once(once, [] {
+    std::lock_guard<std::mutex> lock(RegistryMutex());
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmParser();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+}
+
+void InitializeAllLLVM() {
+  static std::once_flag once;
+  InitializeLLVM();
+  std::call_once(once, [] {
+    std::lock_guard<std::mutex> lock(RegistryMutex());
     llvm::InitializeAllTargetInfos();
     llvm::InitializeAllTargets();
     llvm::InitializeAllTargetMCs();
@@ -32,6 +54,10 @@ void InitializeLLVM() {
 namespace {
 
 const llvm::Target* FindTarget(const llvm::Triple& triple) {
+  if (triple.getArch() != llvm::Triple(llvm::sys::getProcessTriple()).getArch()) {
+    InitializeAllLLVM();
+  }
+  std::lock_guard<std::mutex> lock(RegistryMutex());
   std::string error;
 #if LLVM_VERSION_MAJOR >= 22
   const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);

@@ -18,8 +18,10 @@ namespace codegen {
 /// Text of an LLVM error, for our messages.
 std::string LLVMErrorText(llvm::Error error);
 
-/// Registers LLVM's targets once per process.
+/// Registers LLVM's target for this machine, once per process.
 void InitializeLLVM();
+/// Registers all of LLVM's targets, which takes memory and time that few need.
+void InitializeAllLLVM();
 
 /// Immutable; shared by the threads that compile one module.
 class LLVMTarget {
