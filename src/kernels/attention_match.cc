@@ -9,11 +9,10 @@
 #include <cmath>
 #include <utility>
 
+#include "kernels/names.h"
+
 namespace tvm {
 namespace kernels {
-
-using ffi::Map;
-using tirx::BufferLoadNode;
 
 namespace {
 
@@ -33,6 +32,20 @@ PrimExpr MultiplyInstead(const PrimExpr& expr) {
   return PrimExpr(Rewriter()(expr));
 }
 
+/// `expr` without conversions between float32 and bfloat16. Clears `narrow` if none of it is in
+/// bfloat16.
+PrimExpr WithoutRounding(PrimExpr expr, bool* narrow) {
+  auto known = [](DataType t) { return t == DataType::Float(32) || t == DataType::BFloat(16); };
+  bool rounded = expr.dtype().is_bfloat16();
+  while (const auto* cast = expr.as<tirx::CastNode>()) {
+    if (!known(cast->dtype()) || !known(cast->value.dtype())) break;
+    expr = cast->value;
+    rounded = rounded || expr.dtype().is_bfloat16();
+  }
+  *narrow = *narrow && rounded;
+  return expr;
+}
+
 class Matcher {
  public:
   Matcher(const Group& group, std::string* why) : group_(group), why_(why) {}
@@ -42,18 +55,23 @@ class Matcher {
     if (anchor.kind != ReduceKind::kSum || anchor.reduce.size() != 1) {
       return Decline("the anchor is no sum over one dimension");
     }
+    if (anchor.output.dtype() != DataType::Float(32)) return Decline("sums are not in float32");
     PrimExpr value = InlineProducers(group_, anchor.value, group_.anchor);
     const auto* mul = value.as<tirx::MulNode>();
     if (mul == nullptr) return Decline("the summand is not a product");
     result_.key = anchor.reduce[0];
-    const auto* div = mul->a.as<tirx::DivNode>();
-    result_.v = div != nullptr ? mul->b : mul->a;
-    if (div == nullptr) div = mul->b.as<tirx::DivNode>();
+    result_.narrow = true;
+    PrimExpr weight = WithoutRounding(mul->a, &result_.narrow);
+    result_.v = WithoutRounding(mul->b, &result_.narrow);
+    if (!weight.as<tirx::DivNode>()) std::swap(weight, result_.v);
+    const auto* div = weight.as<tirx::DivNode>();
     if (div == nullptr) return Decline("no operand is divided by its sum");
     if (!ReadSoftmax(*div)) return std::nullopt;
     if (!ReadProduct() || !Classify(anchor)) return std::nullopt;
     for (const PrimExpr& operand : {result_.q, result_.k, result_.v}) {
-      if (operand.dtype() != DataType::Float(32)) return Decline("an operand is not float32");
+      if (operand.dtype() != DataType::Float(32) && operand.dtype() != DataType::BFloat(16)) {
+        return Decline("an operand is neither float32 nor bfloat16");
+      }
     }
     return std::move(result_);
   }
@@ -128,12 +146,14 @@ class Matcher {
     const int writer = group_.Writer(product->buffer);
     const Stage& stage = group_.stages[writer];
     auto values = IterValues(stage, *product);
-    if (stage.kind != ReduceKind::kSum || !values) return Fail("the scores come from no sum");
+    if (stage.kind != ReduceKind::kSum || !values || stage.output.dtype() != DataType::Float(32)) {
+      return Fail("the scores come from no sum in float32");
+    }
     PrimExpr value = Substitute(InlineProducers(group_, stage.value, writer), *values);
     const auto* mul = value.as<tirx::MulNode>();
     if (mul == nullptr) return Fail("the scores come from no product");
-    result_.q = mul->a;
-    result_.k = mul->b;
+    result_.q = WithoutRounding(mul->a, &result_.narrow);
+    result_.k = WithoutRounding(mul->b, &result_.narrow);
     result_.depth = stage.reduce;
     result_.product = Var("product", stage.output.dtype());
     result_.score = MultiplyInstead(ReplaceLoads(result_.score, stage.output, result_.product));

@@ -24,7 +24,10 @@ struct Attention {
   std::vector<Iter> rows, cols;  ///< at most one each: none when its extent is 1
   Iter key;
   std::vector<Iter> depth;
-  PrimExpr q, k, v;  ///< plain loads of parameters
+  /// Plain loads of parameters, in float32 or bfloat16.
+  PrimExpr q, k, v;
+  /// Whether both products are of operands rounded to bfloat16; what is read may still be wider.
+  bool narrow = false;
   /// In terms of `product`, the iterations and whatever else is read.
   PrimExpr score;
   Var product;

@@ -4,14 +4,21 @@
 #ifndef TVM_KERNELS_ATTENTION_PLAN_H_
 #define TVM_KERNELS_ATTENTION_PLAN_H_
 
+#include <tvm/kernels/rule.h>
 #include <tvm/target/target.h>
 
 #include <cstdint>
+#include <vector>
 
 namespace tvm {
 namespace kernels {
 
-/// Sizes of the pieces, all analytic.
+/// What there is to cut.
+struct AttentionShape {
+  int64_t heads, queries, keys, depth, columns;
+};
+
+/// Sizes of the pieces, all analytic unless a knob says otherwise.
 struct AttentionPlan {
   bool few;        ///< vectors along the head size instead of along queries
   int64_t width;   ///< queries of a panel
@@ -22,8 +29,12 @@ struct AttentionPlan {
   bool parallel;
 };
 
-AttentionPlan PlanAttention(int64_t heads, int64_t queries, int64_t keys, int64_t depth,
-                            int64_t columns, const Target& target);
+/// Knobs: `keys` of a block at most, `panels` of a task, `parallel`.
+AttentionPlan PlanAttention(const AttentionShape& shape, const Target& target,
+                            const KernelKnobs& knobs);
+
+/// Other cuts, those near the plan's first.
+std::vector<KernelCandidate> AttentionCuts(const AttentionShape& shape, const Target& target);
 
 }  // namespace kernels
 }  // namespace tvm

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/names.h"
 #include "kernels/rule_groups.h"
 #include "kernels/rule_testing.h"
 
@@ -15,7 +16,6 @@ namespace tvm {
 namespace kernels {
 namespace {
 
-using ffi::Array;
 using te::Tensor;
 using testing::AttentionOf;
 using testing::AttentionSizes;
@@ -29,8 +29,6 @@ using testing::Input;
 using testing::Plain;
 using testing::Read;
 using testing::Shape;
-using tirx::IterVar;
-using tirx::Var;
 
 const DataType kFloat = DataType::Float(32);
 constexpr float kInf = std::numeric_limits<float>::infinity();

@@ -8,19 +8,11 @@
 
 #include <algorithm>
 
+#include "kernels/names.h"
 #include "kernels/register_tile.h"
 
 namespace tvm {
 namespace kernels {
-
-using ffi::Array;
-using tirx::Bind;
-using tirx::Buffer;
-using tirx::BufferLoad;
-using tirx::BufferLoadNode;
-using tirx::BufferStore;
-using tirx::SeqStmt;
-using tirx::Stmt;
 
 namespace {
 
@@ -42,10 +34,16 @@ std::optional<int64_t> StepOf(FlatAccess* access, const PrimExpr& load, const Va
   return node == nullptr ? std::nullopt : access->Coefficient(node->indices[0], var);
 }
 
-/// The vector that begins where a scalar load is.
-PrimExpr VectorFrom(const PrimExpr& load, int64_t lanes) {
+/// The vector that begins where a scalar load is, converted.
+PrimExpr VectorFrom(const PrimExpr& load, int64_t lanes, DataType dtype) {
   const auto* node = load.as<BufferLoadNode>();
-  return BufferLoad(node->buffer, {Consecutive(node->indices[0], lanes)});
+  PrimExpr value = BufferLoad(node->buffer, {Consecutive(node->indices[0], lanes)});
+  return cast(dtype.with_lanes(static_cast<int>(lanes)), value);
+}
+
+PrimExpr Reinterpret(DataType dtype, const PrimExpr& value) {
+  if (value.dtype() == dtype) return value;
+  return tirx::CallBuiltin(dtype, tirx::builtin::reinterpret(), {value});
 }
 
 bool IsPowerOfTwo(int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
@@ -59,7 +57,7 @@ void Transpose(std::vector<Var>* rows, int64_t lanes, Array<Stmt>* seq) {
       PrimExpr a = rows->at(static_cast<size_t>(i)),
                b = rows->at(static_cast<size_t>(i + lanes / 2));
       for (int64_t half : {int64_t{0}, lanes / 2}) {
-        next.emplace_back("t", VectorOf(lanes));
+        next.emplace_back("t", a.dtype());
         seq->push_back(Bind(next.back(), ShuffleTwo(a, b, lanes, [&](int64_t lane) {
                               return lane / 2 + half + (lane % 2) * lanes;
                             })));
@@ -75,60 +73,86 @@ Stmt AttentionPacker::Pack(const AttentionPanel& panel, const PrimExpr& base,
                            const Load& load) const {
   Var step = IndexVar("step");
   access->Bind(step, depth);
-  Array<Stmt> seq;
   const bool in_rows = StepOf(access, load(panel.row, step), step) == 1;
-  const int64_t tiles = in_rows && lanes >= 4 && IsPowerOfTwo(lanes) ? depth / lanes : 0;
-  const int64_t whole = panel.queries / lanes * lanes;
-  if (tiles > 0 && whole > 0) {
-    Var tile = IndexVar("tile"), part = IndexVar("part");
-    access->Bind(tile, tiles);
-    access->Bind(part, whole / lanes);
-    Array<Stmt> body;
-    std::vector<Var> rows;
-    for (int64_t i = 0; i < lanes; ++i) {
-      PrimExpr row = PrimExpr(panel.row) + PrimExpr(part) * Index(lanes) + Index(i);
-      rows.emplace_back("q", VectorOf(lanes));
-      body.push_back(
-          Bind(rows.back(), VectorFrom(load(row, PrimExpr(tile) * Index(lanes)), lanes)));
-    }
-    Transpose(&rows, lanes, &body);
-    for (int64_t i = 0; i < lanes; ++i) {
-      PrimExpr at = base + (PrimExpr(tile) * Index(lanes) + Index(i)) * Index(width) +
-                    PrimExpr(part) * Index(lanes);
-      body.push_back(BufferStore(packed, PrimExpr(rows[static_cast<size_t>(i)]),
-                                 {Consecutive(access->Simplify(at), lanes)}));
-    }
-    seq.push_back(Loop(part, whole / lanes, Loop(tile, tiles, SeqStmt::Flatten(body))));
+  const int64_t words = depth / group;
+  const int64_t tiles = in_rows && lanes >= 4 && IsPowerOfTwo(lanes) ? words / lanes : 0;
+  const int64_t whole = tiles > 0 ? panel.queries / lanes * lanes : 0;
+  Array<Stmt> seq;
+  if (whole > 0) seq.push_back(Squares(panel, base, load, whole, tiles));
+  const int64_t places = CeilDiv(panel.queries, lanes) * lanes;
+  if (whole > 0) seq.push_back(Rest(panel, base, load, 0, whole, tiles * lanes));
+  seq.push_back(Rest(panel, base, load, whole, places, 0));
+  return SeqStmt::Flatten(seq);
+}
+
+Stmt AttentionPacker::Squares(const AttentionPanel& panel, const PrimExpr& base, const Load& load,
+                              int64_t whole, int64_t tiles) const {
+  const DataType element = packed.dtype();
+  const DataType words = (group == 1 ? element : DataType::UInt(element.bits() * group))
+                             .with_lanes(static_cast<int>(lanes));
+  Var tile = IndexVar("tile"), part = IndexVar("part");
+  access->Bind(tile, tiles);
+  access->Bind(part, whole / lanes);
+  Array<Stmt> body;
+  std::vector<Var> rows;
+  for (int64_t i = 0; i < lanes; ++i) {
+    PrimExpr row = PrimExpr(panel.row) + PrimExpr(part) * Index(lanes) + Index(i);
+    PrimExpr first = load(row, PrimExpr(tile) * Index(lanes * group));
+    rows.emplace_back("q", words);
+    body.push_back(
+        Bind(rows.back(), Reinterpret(words, VectorFrom(first, lanes * group, element))));
   }
-  // What no whole tile covers, lane by lane.
-  auto rest = [&](int64_t from, int64_t to, int64_t first_step) {
-    if (from >= to || first_step >= depth) return;
-    Var k = IndexVar("step");
-    access->Bind(k, depth - first_step);
-    PrimExpr at = PrimExpr(k) + Index(first_step);
-    auto place = [&](const PrimExpr& query) {
-      return access->Simplify(base + at * Index(width) + query);
-    };
-    Array<Stmt> body;
+  Transpose(&rows, lanes, &body);
+  for (int64_t i = 0; i < lanes; ++i) {
+    PrimExpr at =
+        (PrimExpr(tile) * Index(lanes) + Index(i)) * Index(width) + PrimExpr(part) * Index(lanes);
+    at = access->Simplify(base + at * Index(group));
+    PrimExpr value = Reinterpret(element.with_lanes(static_cast<int>(lanes * group)),
+                                 PrimExpr(rows[static_cast<size_t>(i)]));
+    body.push_back(BufferStore(packed, value, {Consecutive(at, lanes * group)}));
+  }
+  return Loop(part, whole / lanes, Loop(tile, tiles, SeqStmt::Flatten(body)));
+}
+
+Stmt AttentionPacker::Rest(const AttentionPanel& panel, const PrimExpr& base, const Load& load,
+                           int64_t from, int64_t to, int64_t first_word) const {
+  const int64_t words = CeilDiv(depth, group);
+  if (from >= to || first_word >= words) return SeqStmt::Flatten(Array<Stmt>{});
+  /// Element j of a word of all queries; those that do not exist are zero.
+  auto element = [&](const PrimExpr& word, int64_t j, bool exists) {
+    Array<Stmt> seq;
     for (int64_t start = from; start < to; start += lanes) {
-      const int64_t valid = std::clamp<int64_t>(panel.queries - start, 0, lanes);
+      const int64_t valid = exists ? std::clamp<int64_t>(panel.queries - start, 0, lanes) : 0;
       Var lane = IndexVar("lane");
       access->Bind(lane, lanes);
       PrimExpr query = Index(start) + lane;
+      PrimExpr at =
+          access->Simplify(base + (word * Index(width) + query) * Index(group) + Index(j));
       if (valid < lanes) {
-        body.push_back(
-            VectorLoop(lane, lanes, BufferStore(packed, make_zero(kFloat), {place(query)})));
+        seq.push_back(
+            VectorLoop(lane, lanes, BufferStore(packed, make_zero(packed.dtype()), {at})));
       }
       if (valid > 0) {
-        PrimExpr value = load(PrimExpr(panel.row) + query, at);
-        body.push_back(VectorLoop(lane, valid, BufferStore(packed, value, {place(query)})));
+        PrimExpr value = load(PrimExpr(panel.row) + query, word * Index(group) + Index(j));
+        value = cast(packed.dtype(), value);
+        seq.push_back(VectorLoop(lane, valid, BufferStore(packed, value, {at})));
       }
     }
-    seq.push_back(Loop(k, depth - first_step, SeqStmt::Flatten(body)));
+    return SeqStmt::Flatten(seq);
   };
-  const int64_t places = (panel.queries + lanes - 1) / lanes * lanes;
-  rest(0, tiles > 0 ? whole : 0, tiles * lanes);
-  rest(tiles > 0 ? whole : 0, places, 0);
+  auto all = [&](const PrimExpr& word, int64_t valid) {
+    Array<Stmt> seq;
+    for (int64_t j = 0; j < group; ++j) seq.push_back(element(word, j, j < valid));
+    return SeqStmt::Flatten(seq);
+  };
+  Array<Stmt> seq;
+  const int64_t count = depth / group - first_word;
+  if (count > 0) {
+    Var k = IndexVar("word");
+    access->Bind(k, count);
+    seq.push_back(Loop(k, count, all(PrimExpr(k) + Index(first_word), group)));
+  }
+  if (depth % group != 0) seq.push_back(all(Index(words - 1), depth % group));
   return SeqStmt::Flatten(seq);
 }
 
@@ -157,11 +181,11 @@ Stmt AttentionDots::Sum(const LoadQ& load_q, const LoadK& load_k) {
     Var run = IndexVar("run"), q("q", VectorOf(lanes_));
     access_->Bind(run, whole);
     PrimExpr step = PrimExpr(run) * Index(lanes_);
-    Array<Stmt> body{Bind(q, VectorFrom(load_q(step), lanes_))};
+    Array<Stmt> body{Bind(q, VectorFrom(load_q(step), lanes_, kFloat))};
     for (int64_t key = 0; key < count_; ++key) {
-      PrimExpr sum = tirx::CallBuiltin(
-          VectorOf(lanes_), tirx::builtin::fma(),
-          {PrimExpr(q), VectorFrom(load_k(key, step), lanes_), BufferLoad(acc, {slot(key)})});
+      PrimExpr sum = tirx::CallBuiltin(VectorOf(lanes_), tirx::builtin::fma(),
+                                       {PrimExpr(q), VectorFrom(load_k(key, step), lanes_, kFloat),
+                                        BufferLoad(acc, {slot(key)})});
       body.push_back(BufferStore(acc, sum, {slot(key)}));
     }
     seq.push_back(Loop(run, whole, SeqStmt::Flatten(body)));
@@ -192,7 +216,8 @@ Stmt AttentionDots::Sum(const LoadQ& load_q, const LoadK& load_k) {
     PrimExpr step = PrimExpr(k) + Index(whole * lanes_);
     Array<Stmt> body;
     for (int64_t key = 0; key < count_; ++key) {
-      PrimExpr sum = BufferLoad(result_, {Index(key)}) + load_q(step) * load_k(key, step);
+      PrimExpr sum = BufferLoad(result_, {Index(key)}) +
+                     cast(kFloat, load_q(step)) * cast(kFloat, load_k(key, step));
       body.push_back(BufferStore(result_, sum, {Index(key)}));
     }
     seq.push_back(Loop(k, rest, SeqStmt::Flatten(body)));

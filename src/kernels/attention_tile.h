@@ -19,20 +19,31 @@ struct AttentionPanel {
   int64_t queries;
 };
 
-/// Copies what lies [query, step] so that vectors run along queries: packed[base + step, query].
+/// Copies what lies [query, step] so that vectors run along queries, `group` steps side by side:
+/// packed[base + (step / group, query, step % group)].
 struct AttentionPacker {
   FlatAccess* access;
   int64_t lanes;
   int64_t width;  ///< places of a panel; those past its queries are set to zero
-  int64_t depth;  ///< steps
+  int64_t depth;  ///< steps; those past the last, in its group, are set to zero
+  int64_t group;  ///< elements that are moved as one word of 32 bits, or 1 of any size
   tirx::Buffer packed;
 
   /// `load` gives the element of a row at a step: a scalar load.
   using Load = std::function<PrimExpr(const PrimExpr& row, const PrimExpr& step)>;
   tirx::Stmt Pack(const AttentionPanel& panel, const PrimExpr& base, const Load& load) const;
+
+ private:
+  /// Words [0, tiles * lanes) of queries [0, whole): squares of words, transposed in registers.
+  tirx::Stmt Squares(const AttentionPanel& panel, const PrimExpr& base, const Load& load,
+                     int64_t whole, int64_t tiles) const;
+  /// Words from `first_word` on of queries [from, to), element by element.
+  tirx::Stmt Rest(const AttentionPanel& panel, const PrimExpr& base, const Load& load, int64_t from,
+                  int64_t to, int64_t first_word) const;
 };
 
-/// Dot products of one query with `count` <= `lanes` keys at a time, one a lane of the result.
+/// Dot products of one query with `count` <= `lanes` keys at a time, one a lane of the result, all
+/// in float32 whatever the type of the operands.
 class AttentionDots {
  public:
   using LoadQ = std::function<PrimExpr(const PrimExpr& step)>;

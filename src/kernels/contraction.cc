@@ -15,8 +15,12 @@
 ///   parallel task: copy rows of A
 ///     for panel: [copy panel of B]
 ///       for tile of rows: acc = 0; for k: acc[i, :] += A[i, k] * B[k, :]; D[i, :] = epilogue(acc)
+#include <tvm/kernels/low_bit.h>
 #include <tvm/kernels/rule.h>
+#include <tvm/target/cpu_features.h>
 
+#include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "kernels/contraction_emitter.h"
@@ -28,8 +32,29 @@ namespace {
 
 constexpr const char* kRuleName = "contraction";
 
+/// Columns of the panels of a convolution in groups, each of which has few channels: registers of
+/// 128 bits and more come in powers of two.
+int64_t GroupColumns(int64_t n) {
+  constexpr uint64_t kLeast = 4;
+  return static_cast<int64_t>(std::max(kLeast, std::bit_ceil(static_cast<uint64_t>(n))));
+}
+
+/// A weight of a few bits needs registers to take words apart in, and several columns.
+std::optional<KernelPlan> QueryLowBits(const KernelQuery& query, const Target& target) {
+  const bool vectors = CpuFeaturesOf(target).vector_bits >= 128;
+  if (!vectors || query.tile_op != "gemm" || query.n == 1 || !query.constant_b) return std::nullopt;
+  KernelPlan plan;
+  plan.rule = kRuleName;
+  plan.panel = LowBitPanel(query.m, query.n, target);
+  plan.k_group = kWordBytes;
+  plan.cost = 2.0 * query.m * query.n * query.k / 1e11;
+  return plan;
+}
+
 std::optional<KernelPlan> QueryContraction(const KernelQuery& query, const Target& target) {
+  if (query.weight_bits > 0) return QueryLowBits(query, target);
   if (query.tile_op != "gemm" && query.tile_op != "conv2d") return std::nullopt;
+  if (query.groups > 1 && query.n == 1) return std::nullopt;  // no columns to tile
   const DataType dtype = SumType(query.out_dtype);
   auto step = ChooseDotStep(query.a_dtype, query.b_dtype, dtype, target);
   if (!step) return std::nullopt;
@@ -40,6 +65,7 @@ std::optional<KernelPlan> QueryContraction(const KernelQuery& query, const Targe
     // In words both have one width.
     const int64_t narrower = step->group > 1 ? 1 : dtype.bits() / query.b_dtype.bits();
     plan.panel = PanelColumns(query.m, query.n, dtype, target, narrower);
+    if (query.groups > 1) plan.panel = std::min(plan.panel, GroupColumns(query.n));
     plan.k_group = step->group;
     plan.column_sums = step->shifts_a;
   }

@@ -10,23 +10,11 @@
 #include <utility>
 
 #include "kernels/contraction_emitter.h"
+#include "kernels/names.h"
 #include "kernels/register_tile.h"
 
 namespace tvm {
 namespace kernels {
-
-using ffi::Array;
-using ffi::Map;
-using tirx::Bind;
-using tirx::Buffer;
-using tirx::BufferLoad;
-using tirx::BufferLoadNode;
-using tirx::BufferStore;
-using tirx::For;
-using tirx::ForKind;
-using tirx::IfThenElse;
-using tirx::SeqStmt;
-using tirx::Stmt;
 
 Stmt ContractionEmitter::CopyRows(const PrimExpr& rows_here) {
   Var row = IndexVar("row");
@@ -63,7 +51,59 @@ int64_t ContractionEmitter::CopyLanes(const PrimExpr& source, DataType target) c
   return std::max<int64_t>(1, lanes_ * dtype_.bits() / bits);
 }
 
+namespace {
+
+/// As VectorRun, with a rest in vectors of powers of two: others are slow to store, and LLVM 22
+/// ends the process over a vector of nine bfloat16.
+Stmt PowersOfTwo(const Iter& iter, int64_t lanes, const Stmt& body) {
+  Array<Stmt> seq;
+  int64_t at = 0;
+  for (int64_t width = lanes; at < iter.extent; width /= 2) {
+    const int64_t runs = (iter.extent - at) / width;
+    if (runs == 0) continue;
+    Var piece = IndexVar("k");
+    const Map<Var, Expr> place{{iter.var, PrimExpr(piece) + Index(at)}};
+    seq.push_back(VectorRun({piece, runs * width}, width, tirx::Substitute(body, place)));
+    at += runs * width;
+  }
+  return SeqStmt::Flatten(seq);
+}
+
+}  // namespace
+
 Stmt ContractionEmitter::CopyRuns(const Buffer& target, PrimExpr base, PrimExpr step,
+                                  const PrimExpr& source, const std::vector<Iter>& iters) {
+  const auto* call = source.as<CallNode>();
+  if (call == nullptr || !call->op.same_as(tirx::builtin::if_then_else())) {
+    return CopyEach(target, base, step, source, iters);
+  }
+  // Most windows of a convolution do not touch the border: one test is enough for these.
+  const PrimExpr inside = HoldsForAll(PrimExpr(call->args[0]), iters);
+  if (!inside.defined()) return CopyEach(target, base, step, source, iters);
+  Stmt plain = CopyEach(target, base, step, PrimExpr(call->args[1]), iters);
+  return IfThenElse(inside, plain, CopyEach(target, base, step, source, iters));
+}
+
+PrimExpr ContractionEmitter::HoldsForAll(const PrimExpr& condition,
+                                         const std::vector<Iter>& iters) {
+  std::vector<PrimExpr> corners{condition};
+  for (const Iter& iter : iters) {
+    if (!UsesVar(condition, iter.var)) continue;
+    if (!IsRange(condition, iter.var)) return PrimExpr();
+    std::vector<PrimExpr> next;
+    for (const PrimExpr& corner : corners) {
+      for (int64_t at : {int64_t{0}, iter.extent - 1}) {
+        next.push_back(Substitute(corner, Map<Var, PrimExpr>{{iter.var, Index(at)}}));
+      }
+    }
+    corners = std::move(next);
+  }
+  PrimExpr all = corners[0];
+  for (size_t i = 1; i < corners.size(); ++i) all = all && corners[i];
+  return access_.Simplify(access_.Loads(Substitute(all, values_)));
+}
+
+Stmt ContractionEmitter::CopyEach(const Buffer& target, PrimExpr base, PrimExpr step,
                                   const PrimExpr& source, const std::vector<Iter>& iters) {
   std::vector<Iter> loops;
   for (const Iter& iter : iters) {
@@ -98,11 +138,66 @@ Stmt ContractionEmitter::CopyRuns(const Buffer& target, PrimExpr base, PrimExpr 
   } else {
     body = run(value);
   }
-  for (size_t i = loops.size() - 1; i-- > 0;) body = Loop(loops[i].var, loops[i].extent, body);
+  size_t left = loops.size() - 1;
+  if (left > 0 && inner.extent % lanes != 0 && as_const_int(step) && *as_const_int(step) == 1) {
+    const Iter& outer = loops[left - 1];
+    if (auto joined = JoinedRead(value, outer, inner)) {
+      Iter all{IndexVar("k"), outer.extent * inner.extent};
+      access_.Bind(all.var, all.extent);
+      const Map<Var, PrimExpr> zeros = Zeros({outer, inner});
+      PrimExpr at = access_.Simplify(Substitute(base + fused, zeros) + all.var);
+      PrimExpr from = access_.Simplify(joined->offset + all.var);
+      PrimExpr element = BufferLoad(access_.Alias(joined->buffer), {from});
+      element = is_a ? AsA(element) : cast(step_.b, element);
+      Stmt whole = PowersOfTwo(all, lanes, BufferStore(target, element, {at}));
+      body = Loop(outer.var, outer.extent, body);
+      body = joined->inside.defined() ? IfThenElse(joined->inside, whole, body) : whole;
+      --left;
+    }
+  }
+  for (size_t i = left; i-- > 0;) body = Loop(loops[i].var, loops[i].extent, body);
   return body;
 }
 
+bool ContractionEmitter::IsRange(const PrimExpr& condition, const Var& var) {
+  auto both = [&](const auto* node) { return IsRange(node->a, var) && IsRange(node->b, var); };
+  auto linear = [&](const auto* node) {
+    return access_.Coefficient(node->a - node->b, var).has_value();
+  };
+  if (const auto* node = condition.as<tirx::AndNode>()) return both(node);
+  if (const auto* node = condition.as<tirx::LTNode>()) return linear(node);
+  if (const auto* node = condition.as<tirx::LENode>()) return linear(node);
+  if (const auto* node = condition.as<tirx::GTNode>()) return linear(node);
+  if (const auto* node = condition.as<tirx::GENode>()) return linear(node);
+  return false;
+}
+
+std::optional<ContractionEmitter::Joined> ContractionEmitter::JoinedRead(const PrimExpr& value,
+                                                                         const Iter& outer,
+                                                                         const Iter& inner) {
+  PrimExpr read = value, condition;
+  if (const auto* call = value.as<CallNode>()) {
+    if (!call->op.same_as(tirx::builtin::if_then_else())) return std::nullopt;
+    condition = PrimExpr(call->args[0]);
+    read = PrimExpr(call->args[1]);
+  }
+  const auto* load = read.as<BufferLoadNode>();
+  if (load == nullptr) return std::nullopt;
+  const PrimExpr offset = access_.Offset(load->buffer, load->indices);
+  if (access_.Coefficient(offset, inner.var) != 1 ||
+      access_.Coefficient(offset, outer.var) != inner.extent) {
+    return std::nullopt;
+  }
+  Joined result{load->buffer, Substitute(offset, Zeros({outer, inner})), PrimExpr()};
+  if (!condition.defined()) return result;
+  if (UsesVar(condition, inner.var)) return std::nullopt;
+  result.inside = HoldsForAll(condition, {outer});
+  if (!result.inside.defined()) return std::nullopt;
+  return result;
+}
+
 Stmt ContractionEmitter::CopyPanel(int64_t cols) {
+  if (c_.weight_bits > 0) return ExpandPanel(cols);
   Map<Var, PrimExpr> saved = values_;
   Array<Stmt> seq;
   Var col = IndexVar("col");
@@ -218,7 +313,7 @@ Stmt ContractionEmitter::Interleave(const Var& k, const Var& col, int64_t cols) 
     Buffer temp = FlatAccess::Scratch("rows", group * width, step_.b, "local");
     access_.UseAsIs(temp);
     Array<Stmt> seq{tirx::AllocBuffer(temp)};
-    Array<PrimExpr> vectors, picks;
+    Array<PrimExpr> vectors;
     for (int64_t j = 0; j < group; ++j) {
       Var lane = IndexVar("lane");
       access_.Bind(lane, width);
@@ -231,13 +326,8 @@ Stmt ContractionEmitter::Interleave(const Var& k, const Var& col, int64_t cols) 
       seq.push_back(VectorLoop(lane, width, BufferStore(temp, value, {Index(j * width) + lane})));
       vectors.push_back(BufferLoad(temp, {Consecutive(Index(j * width), width)}));
     }
-    for (int64_t i = 0; i < width; ++i) {
-      for (int64_t j = 0; j < group; ++j) {
-        picks.push_back(IntImm::Int32(static_cast<int>(j * width + i)));
-      }
-    }
     PrimExpr at = (word * Index(panel_) + first) * Index(group);
-    seq.push_back(BufferStore(b_buffer_, tirx::Shuffle(vectors, picks),
+    seq.push_back(BufferStore(b_buffer_, Interleaved(vectors),
                               {Consecutive(access_.Simplify(at), width * group)}));
     return SeqStmt::Flatten(seq);
   };

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// The loops of one contraction. What they are is told in contraction.cc; contraction_loops.cc cuts
-/// them into tasks, contraction_copy.cc copies operands, contraction_tile.cc does the sums.
+/// them into tasks, contraction_copy.cc copies operands, contraction_tile.cc does the sums,
+/// contraction_{low_bit,digits}.cc those of weights of a few bits.
 #ifndef TVM_KERNELS_CONTRACTION_EMITTER_H_
 #define TVM_KERNELS_CONTRACTION_EMITTER_H_
 
+#include <tvm/ir/expr_functor.h>
 #include <tvm/kernels/rule.h>
 
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "kernels/contraction_form.h"
@@ -16,6 +20,13 @@
 
 namespace tvm {
 namespace kernels {
+
+/// Bytes into which an element of A is split to be multiplied by a weight of a few bits.
+inline constexpr int kLowBitDigits = 3;
+/// Whether an instruction multiplies unsigned by signed bytes, four of them a lane.
+bool MultipliesBytes(const Target& target);
+/// Columns of the panels of a weight of a few bits.
+int64_t LowBitPanel(int64_t m, int64_t n, const Target& target);
 
 class ContractionEmitter {
  public:
@@ -47,6 +58,22 @@ class ContractionEmitter {
   /// target[base + step * k] = source for all k of the fused `iters`.
   tirx::Stmt CopyRuns(const tirx::Buffer& target, PrimExpr base, PrimExpr step,
                       const PrimExpr& source, const std::vector<Iter>& iters);
+  /// The same with each condition tested where it stands.
+  tirx::Stmt CopyEach(const tirx::Buffer& target, PrimExpr base, PrimExpr step,
+                      const PrimExpr& source, const std::vector<Iter>& iters);
+  /// When a condition holds for all of `iters`, the other iterations being what they are now;
+  /// undefined when that cannot be told from the ends.
+  PrimExpr HoldsForAll(const PrimExpr& condition, const std::vector<Iter>& iters);
+  /// What two nested loops read without a gap, as a convolution does along a row of a picture with
+  /// few channels: its first element, and when all of it lies inside; undefined: always.
+  struct Joined {
+    tirx::Buffer buffer;
+    PrimExpr offset, inside;
+  };
+  /// Whether a condition consists of bounds that are linear in `var`: what holds at both ends of a
+  /// loop over it then holds in between.
+  bool IsRange(const PrimExpr& condition, const Var& var);
+  std::optional<Joined> JoinedRead(const PrimExpr& value, const Iter& outer, const Iter& inner);
   tirx::Stmt PanelLoop(const PrimExpr& rows_here, int64_t last_rows);
   /// Everything of one panel whose first `cols` columns exist.
   tirx::Stmt PanelBody(const PrimExpr& rows_here, int64_t last_rows, int64_t cols);
@@ -71,6 +98,8 @@ class ContractionEmitter {
   PrimExpr LoadB(size_t v, const PrimExpr& k, int64_t width);
   /// What the sums of vector v start from when A is 128 too large.
   PrimExpr StartOfSums(size_t v, int64_t width);
+  /// starts[col] = the term of the epilogue that sums start from, for the first `cols` columns.
+  tirx::Stmt ComputeStarts(const tirx::Buffer& starts, const Var& row, int64_t cols);
   /// Hints for the next panel's lines, `steps` of k's worth, shared out among the row tiles of a
   /// block: the first tile of a panel then finds it in the second-level cache.
   tirx::Stmt PrefetchPanel(const PrimExpr& tile_row, const PrimExpr& group, int64_t steps);
@@ -88,9 +117,54 @@ class ContractionEmitter {
   PrimExpr Value(const PrimExpr& expr, const PrimExpr& sum, const PrimExpr& m,
                  const PrimExpr& column);
 
+  // ---- weights of a few bits ----
+  /// How they are multiplied.
+  struct LowBits {
+    int64_t word = 0, run = 0, runs = 0;  // elements of a word and of a run, runs of k
+    bool digits = false;                  // A is split into bytes
+    tirx::Buffer packed;
+    tirx::Buffer digit, sum, unit;  // [row, digit, k], [row, digit, run], [row, run]
+  };
+  /// A register tile: its sums in all and of one run, scales and zero points of its columns.
+  struct LowBitTile {
+    Var row;
+    int64_t rows, vectors;
+    tirx::Buffer acc = {}, part = {}, scales = {}, zeros = {};
+  };
+  /// What is done for a run: its words, and the elements of its last word.
+  using RunBody = std::function<tirx::Stmt(const PrimExpr& run, int64_t words, int64_t last)>;
+  using WordBody = std::function<tirx::Stmt(const PrimExpr& word, int64_t elements)>;
+
+  void PlanLowBits();
+  /// Whether tiles take words of the weight apart themselves.
+  bool HasLowBitTiles() const { return c_.weight_bits > 0 && c_.panel > 0; }
+  /// Most rows of a register tile.
+  int64_t MostRows() const;
+  tirx::Stmt ForEachRun(const RunBody& body);
+  tirx::Stmt ForEachWord(const PrimExpr& run, int64_t words, int64_t last, const WordBody& body);
+  /// The bytes of vector v of the tile in word `word` of k.
+  PrimExpr LowBitWord(int64_t v, const PrimExpr& word);
+  /// Element `element` of a word less its zero point, in float32.
+  PrimExpr LowBitFloats(const LowBitTile& t, int64_t v, const PrimExpr& word, int64_t element);
+  /// Loads what the first `cols` columns have in a run.
+  tirx::Stmt LowBitScales(const LowBitTile& t, const PrimExpr& run, int64_t cols);
+  tirx::Stmt LowBitTileBody(const Var& row, int64_t rows, int64_t cols);
+  tirx::Stmt FloatRun(const LowBitTile& t, const PrimExpr& run, int64_t words, int64_t last);
+  tirx::Stmt AddScaled(const LowBitTile& t, int64_t i, int64_t v, const PrimExpr& value);
+  /// b_panel[k, col] = B[k, n] in float32.
+  tirx::Stmt ExpandPanel(int64_t cols);
+  /// Digits, their sums and units of all rows of A.
+  tirx::Stmt SplitRows();
+  tirx::Stmt SplitRun(const Var& row, const Var& run);
+  tirx::Stmt SplitDigits(const Var& row, const Var& run, const PrimExpr& inverse, int64_t width);
+  static PrimExpr DigitRow(const PrimExpr& row, int d);
+  tirx::Stmt DigitRun(const LowBitTile& t, const PrimExpr& run, int64_t words);
+  tirx::Stmt DigitWord(const LowBitTile& t, const PrimExpr& word);
+
   const Stage& anchor_;
   Contraction c_;
   Epilogue epilogue_;
+  PrimExpr start_;  // a term of the epilogue that sums start from; undefined for none
   const Target& target_;
   const KernelKnobs& knobs_;
   DotStep step_;
@@ -105,6 +179,7 @@ class ContractionEmitter {
   tirx::Buffer a_buffer_, b_buffer_, b_sums_;
   int64_t a_row_ = 0, a_step_ = 1, a_pitch_ = 0, b_step_ = 0;
   PrimExpr a_base_, b_base_;
+  LowBits low_;
 };
 
 }  // namespace kernels

@@ -4,17 +4,18 @@
 
 #include <tvm/ir/expr_functor.h>
 #include <tvm/kernels/rule.h>
+#include <tvm/target/cpu_features.h>
 #include <tvm/tirx/op.h>
 #include <tvm/tirx/stmt_functor.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "kernels/names.h"
+
 namespace tvm {
 namespace kernels {
 namespace {
-
-using tirx::BufferLoadNode;
 
 bool IsZero(const PrimExpr& expr) {
   if (const auto* imm = expr.as<FloatImmNode>()) return imm->value == 0;
@@ -106,6 +107,16 @@ void TakeScale(Contraction* c) {
 /// Chooses how to multiply; false with a reason when packed panels do not suit that.
 bool ChooseStep(const Stage& stage, const Target& target, Contraction* c, std::string* why) {
   const DataType acc = stage.output.dtype();
+  if (stage.Int(kWeightBits, 0) > 0) {
+    c->packed = c->panel == 0 ? nullptr : FindPacked(c->b, c->panel, stage.Int(kKGroup, 1));
+    // Words are taken apart a register at a time.
+    const int64_t lanes = CpuFeaturesOf(target).vector_bits / 32;
+    if (lanes == 0 || c->panel % lanes != 0) {
+      *why = "packed B is for registers of another width";
+      return false;
+    }
+    return ReadLowBits(stage, c, why);
+  }
   c->a = Narrow(c->a, acc);
   c->b = Narrow(c->b, acc);
   if (acc.is_float() && !c->b.as<BufferLoadNode>()) {

@@ -29,12 +29,20 @@ struct Contraction {
   const tirx::BufferLoadNode* packed = nullptr;
   int64_t m = 1, n = 1, k = 1;
   int64_t words = 1;  // steps of `step` that cover k
+  /// Bits of an element of a packed weight (low_bit.h), 0 for all others; elements of k that share
+  /// a scale; the scale (float32) and the zero point (int32), undefined when 1 and 0.
+  int weight_bits = 0;
+  int64_t scale_block = 0;
+  PrimExpr block_scale, block_zero;
 
   /// Whether each group of a convolution has a packed matrix of its own.
   bool HasPackedGroups() const {
     return packed->indices.size() == (step.group > 1 ? size_t{5} : size_t{4});
   }
 };
+
+/// Reads B as a weight of a few bits; false with a reason when it is none.
+bool ReadLowBits(const Stage& stage, Contraction* c, std::string* why);
 
 /// nullopt with a reason when the anchor is not such a sum.
 std::optional<Contraction> ReadContraction(const Group& group, const Target& target,

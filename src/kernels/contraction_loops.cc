@@ -12,19 +12,11 @@
 #include <utility>
 
 #include "kernels/contraction_emitter.h"
+#include "kernels/names.h"
 #include "kernels/register_tile.h"
 
 namespace tvm {
 namespace kernels {
-
-using ffi::Array;
-using tirx::Bind;
-using tirx::BufferLoadNode;
-using tirx::For;
-using tirx::ForKind;
-using tirx::IfThenElse;
-using tirx::SeqStmt;
-using tirx::Stmt;
 
 ContractionEmitter::ContractionEmitter(const Group& group, Contraction c, Epilogue epilogue,
                                        const Target& target, const KernelKnobs& knobs)
@@ -38,6 +30,10 @@ ContractionEmitter::ContractionEmitter(const Group& group, Contraction c, Epilog
   lanes_ = VectorLanes(dtype_, target);
   panel_ = c_.panel > 0 ? c_.panel : PanelColumns(c_.m, c_.n, dtype_, target);
   rows_ = Knob(knobs, "rows", TileRows(c_.m, panel_, dtype_, target));
+  if (c_.weight_bits > 0) PlanLowBits();
+  if (!c_.scale.defined() && !HasLowBitTiles()) {
+    start_ = TakeStart(anchor_.output, c_.rows, &epilogue_);
+  }
   for (const auto* iters : {&c_.batch, &c_.rows, &c_.cols, &c_.depth}) {
     for (const Iter& iter : *iters) access_.Bind(iter.var, iter.extent);
   }
@@ -52,8 +48,11 @@ Stmt ContractionEmitter::Emit() {
   col_task_ = access_.Simplify(floormod(task_, Index(t_.col_tasks)));
   block_ = access_.Simplify(floormod(floordiv(task_, Index(t_.col_tasks)), Index(t_.row_blocks)));
   SetDigits(c_.batch, access_.Simplify(floordiv(task_, Index(t_.col_tasks * t_.row_blocks))));
+  Array<Stmt> seq;
+  if (low_.digits) seq.push_back(SplitRows());
   Stmt body = TaskBody();
-  return access_.Wrap(t_.parallel ? ParallelLoop(task_, tasks, body) : Loop(task_, tasks, body));
+  seq.push_back(t_.parallel ? ParallelLoop(task_, tasks, body) : Loop(task_, tasks, body));
+  return access_.Wrap(SeqStmt::Flatten(seq));
 }
 
 std::vector<KernelCandidate> ContractionEmitter::Candidates() {
@@ -61,7 +60,7 @@ std::vector<KernelCandidate> ContractionEmitter::Candidates() {
   t_ = Tiles();
   std::map<std::string, KernelCandidate> cuts;
   double least = 0;
-  const int64_t most = std::min(c_.m, MostTileRows(panel_, dtype_, target_));
+  const int64_t most = std::min(c_.m, MostRows());
   for (int64_t rows = (most + 1) / 2; rows <= most; ++rows) {
     const ContractionShape shape = Shape(rows);
     ForEachCut(shape, dtype_, target_, [&](int64_t blocks, int64_t parts, double cost) {
@@ -97,15 +96,14 @@ ContractionTiles ContractionEmitter::Tiles() const {
 }
 
 void ContractionEmitter::SetDigits(const std::vector<Iter>& iters, const PrimExpr& fused) {
-  PrimExpr rest = fused;
-  for (size_t i = iters.size(); i-- > 0;) {
-    PrimExpr digit = i == 0 ? rest : floormod(rest, Index(iters[i].extent));
-    values_.Set(iters[i].var, iters[i].extent == 1 ? Index(0) : access_.Simplify(digit));
-    rest = floordiv(rest, Index(iters[i].extent));
-  }
+  for (const auto& [var, digit] : Digits(iters, fused)) values_.Set(var, access_.Simplify(digit));
 }
 
 void ContractionEmitter::FindOperandAccess() {
+  if (low_.digits) {
+    a_direct_ = true;  // tasks read its digits
+    return;
+  }
   const auto* a = c_.a.as<BufferLoadNode>();
   // In place only what needs no conversion and ends with a whole word.
   if (a != nullptr && a->buffer.dtype() == step_.a && c_.k % step_.group == 0 && !step_.shifts_a) {
@@ -232,7 +230,7 @@ Stmt ContractionEmitter::PanelBody(const PrimExpr& rows_here, int64_t last_rows,
 std::vector<int64_t> ContractionEmitter::Widths(int64_t cols, bool padded) const {
   std::vector<int64_t> widths;
   for (int64_t at = 0; at < cols; at += lanes_) {
-    widths.push_back(padded ? lanes_ : std::min(lanes_, cols - at));
+    widths.push_back(std::min(lanes_, (padded ? panel_ : cols) - at));
   }
   return widths;
 }

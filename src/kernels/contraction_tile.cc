@@ -10,20 +10,11 @@
 #include <utility>
 
 #include "kernels/contraction_emitter.h"
+#include "kernels/names.h"
 #include "kernels/register_tile.h"
 
 namespace tvm {
 namespace kernels {
-
-using ffi::Array;
-using ffi::Map;
-using tirx::Bind;
-using tirx::Buffer;
-using tirx::BufferLoad;
-using tirx::BufferLoadNode;
-using tirx::BufferStore;
-using tirx::SeqStmt;
-using tirx::Stmt;
 
 namespace {
 constexpr int64_t kUnroll = 4;  // steps of k in one turn of the innermost loop
@@ -70,6 +61,23 @@ PrimExpr ContractionEmitter::StartOfSums(size_t v, int64_t width) {
                            {bytes});
 }
 
+Stmt ContractionEmitter::ComputeStarts(const Buffer& starts, const Var& row, int64_t cols) {
+  Array<Stmt> seq{tirx::AllocBuffer(starts)};
+  for (int64_t at = 0; at < cols; at += lanes_) {
+    const int64_t valid = std::min(lanes_, cols - at);
+    if (valid < lanes_) {  // of columns past the last one no term exists
+      seq.push_back(
+          BufferStore(starts, Splat(make_zero(dtype_), lanes_), {Consecutive(Index(at), lanes_)}));
+    }
+    Var lane = IndexVar("lane");
+    access_.Bind(lane, lanes_);
+    PrimExpr place = Index(at) + lane;
+    PrimExpr value = Value(start_, PrimExpr(), row, PrimExpr(tile_) * Index(panel_) + place);
+    seq.push_back(VectorLoop(lane, valid, BufferStore(starts, value, {place})));
+  }
+  return SeqStmt::Flatten(seq);
+}
+
 Stmt ContractionEmitter::PrefetchPanel(const PrimExpr& tile_row, const PrimExpr& group,
                                        int64_t steps) {
   const int64_t line = 64 / b_buffer_.dtype().bytes();
@@ -103,6 +111,7 @@ Stmt ContractionEmitter::ComputeRowOfB(const Buffer& b_row, const Var& row, cons
 
 Stmt ContractionEmitter::TileBody(const Var& row, const PrimExpr& tile_row, int64_t rows,
                                   int64_t cols) {
+  if (HasLowBitTiles()) return LowBitTileBody(row, rows, cols);
   const bool computes = ComputesB();
   const std::vector<int64_t> widths = Widths(cols, (c_.panel > 0 && !computes) || CopiesB());
   RegisterTile tile(&access_, step_, lanes_, rows, widths);
@@ -121,8 +130,19 @@ Stmt ContractionEmitter::TileBody(const Var& row, const PrimExpr& tile_row, int6
     seq.push_back(tirx::AllocBuffer(b_row));
     tile.set_prepare([&](const PrimExpr& k) { return ComputeRowOfB(b_row, row, k, cols); });
   }
-  if (step_.shifts_a) {
-    tile.set_init([&](size_t v) { return StartOfSums(v, widths[v]); });
+  Buffer starts = FlatAccess::Scratch("starts", tile.vectors() * lanes_, dtype_, "local");
+  if (start_.defined()) {
+    access_.UseAsIs(starts);
+    seq.push_back(ComputeStarts(starts, row, cols));
+  }
+  if (step_.shifts_a || start_.defined()) {
+    tile.set_init([&](size_t v) {
+      PrimExpr start = step_.shifts_a ? StartOfSums(v, widths[v]) : PrimExpr();
+      if (!start_.defined()) return start;
+      PrimExpr term =
+          BufferLoad(starts, {Consecutive(Index(static_cast<int64_t>(v) * lanes_), widths[v])});
+      return start.defined() ? start + term : term;
+    });
   }
   auto load_a = [&](int64_t i, const PrimExpr& k) { return LoadA(row, i, k); };
   auto load_b = [&](size_t v, const PrimExpr& k) -> PrimExpr {
@@ -161,11 +181,7 @@ PrimExpr ContractionEmitter::Position(const Buffer& buffer, const Array<PrimExpr
   if (auto c = access_.FusedCoefficient(offset, c_.rows)) {
     offset = Substitute(offset, Zeros(c_.rows)) + m * Index(*c);
   } else {
-    PrimExpr rest = m;
-    for (size_t i = c_.rows.size(); i-- > 0;) {
-      values.Set(c_.rows[i].var, i == 0 ? rest : floormod(rest, Index(c_.rows[i].extent)));
-      rest = floordiv(rest, Index(c_.rows[i].extent));
-    }
+    for (const auto& [var, digit] : Digits(c_.rows, m)) values.Set(var, digit);
   }
   if (!c_.cols.empty()) values.Set(c_.cols[0].var, column);
   return access_.Simplify(Substitute(offset, values));
@@ -187,14 +203,7 @@ PrimExpr ContractionEmitter::Value(const PrimExpr& expr, const PrimExpr& sum, co
     }
     Expr VisitExpr_(const VarNode* op) final {
       Var var = ffi::GetRef<Var>(op);
-      for (size_t i = 0; i < self_->c_.rows.size(); ++i) {
-        if (!self_->c_.rows[i].var.same_as(var)) continue;
-        PrimExpr rest = m_;
-        for (size_t j = self_->c_.rows.size() - 1; j > i; --j) {
-          rest = floordiv(rest, Index(self_->c_.rows[j].extent));
-        }
-        return i == 0 ? rest : floormod(rest, Index(self_->c_.rows[i].extent));
-      }
+      if (auto row = Digits(self_->c_.rows, m_).Get(var)) return *row;
       if (!self_->c_.cols.empty() && self_->c_.cols[0].var.same_as(var)) return column_;
       auto it = self_->values_.find(var);
       return it == self_->values_.end() ? Expr(var) : Expr((*it).second);

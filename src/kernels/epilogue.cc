@@ -5,11 +5,28 @@
 #include <tvm/ir/expr_functor.h>
 #include <tvm/tirx/op.h>
 
+#include "kernels/names.h"
+
 namespace tvm {
 namespace kernels {
 
-using ffi::Map;
-using tirx::BufferLoadNode;
+namespace {
+
+/// The iteration v of the indices (.., v // extent, v % extent, ..) at `i`, which a reshape of the
+/// anchor leaves; null when they are something else.
+const VarNode* SplitIteration(const BufferLoadNode* load, size_t i) {
+  if (i + 1 >= load->indices.size()) return nullptr;
+  const auto* quotient = load->indices[i].as<tirx::FloorDivNode>();
+  const auto* rest = load->indices[i + 1].as<tirx::FloorModNode>();
+  if (quotient == nullptr || rest == nullptr) return nullptr;
+  const auto* var = quotient->a.as<VarNode>();
+  const int64_t* extent = as_const_int(load->buffer.shape()[i + 1]);
+  const bool same = var != nullptr && var == rest->a.as<VarNode>() && extent != nullptr &&
+                    is_const_int(quotient->b, *extent) && is_const_int(rest->b, *extent);
+  return same ? var : nullptr;
+}
+
+}  // namespace
 
 std::optional<Epilogue> ReadEpilogue(const Group& group, std::string* why) {
   const Stage& anchor = group.stages[group.anchor];
@@ -43,11 +60,17 @@ std::optional<Epilogue> ReadEpilogue(const Group& group, std::string* why) {
   for (size_t i = 0; i < first->indices.size(); ++i) {
     const auto* position = anchor.indices[i].as<VarNode>();
     if (is_zero(first->indices[i])) continue;
-    const auto* var = first->indices[i].as<VarNode>();
+    const VarNode* split = SplitIteration(first, i);
+    const auto* var = split != nullptr ? split : first->indices[i].as<VarNode>();
     if (var == nullptr || position == nullptr || iters.count(ffi::GetRef<Var>(var))) {
       return decline("the epilogue permutes the anchor in another way");
     }
-    iters.Set(ffi::GetRef<Var>(var), ffi::GetRef<Var>(position));
+    PrimExpr value_of_var = ffi::GetRef<Var>(position);
+    if (split != nullptr) {
+      const PrimExpr extent = first->buffer.shape()[++i];
+      value_of_var = value_of_var * extent + anchor.indices[i];
+    }
+    iters.Set(ffi::GetRef<Var>(var), value_of_var);
   }
   for (const Iter& iter : last.spatial) {
     if (iters.count(iter.var)) continue;
@@ -57,6 +80,50 @@ std::optional<Epilogue> ReadEpilogue(const Group& group, std::string* why) {
   return Epilogue{&last, Substitute(value, iters), last.indices.Map([&](const PrimExpr& index) {
                     return Substitute(index, iters);
                   })};
+}
+
+PrimExpr TakeStart(const tirx::Buffer& sum, const std::vector<Iter>& rows, Epilogue* epilogue) {
+  class Taker : public ExprMutator {
+   public:
+    Taker(const tirx::Buffer& sum, const std::vector<Iter>& rows) : sum_(sum), rows_(rows) {}
+    PrimExpr term;
+    bool elsewhere = false;  // the sum is also read without the term
+
+   private:
+    bool IsSum(const PrimExpr& expr) const {
+      const auto* load = expr.as<BufferLoadNode>();
+      return load != nullptr && load->buffer.same_as(sum_);
+    }
+    bool IsTerm(const PrimExpr& expr) const {
+      if (term.defined()) return ExprDeepEqual()(expr, term);
+      for (const Iter& row : rows_) {
+        if (UsesVar(expr, row.var)) return false;
+      }
+      for (const tirx::Buffer& buffer : ReadBuffers(expr)) {
+        if (buffer.same_as(sum_)) return false;
+      }
+      return true;
+    }
+    Expr VisitExpr_(const tirx::AddNode* op) final {
+      const bool left = IsSum(op->a);
+      const PrimExpr other = left ? op->b : op->a;
+      if ((!left && !IsSum(op->b)) || !IsTerm(other)) return ExprMutator::VisitExpr_(op);
+      term = other;
+      return left ? op->a : op->b;
+    }
+    Expr VisitExpr_(const BufferLoadNode* op) final {
+      elsewhere = elsewhere || op->buffer.same_as(sum_);
+      return ExprMutator::VisitExpr_(op);
+    }
+    const tirx::Buffer& sum_;
+    const std::vector<Iter>& rows_;
+  };
+  if (!epilogue->value.defined()) return PrimExpr();
+  Taker taker(sum, rows);
+  const PrimExpr rest(taker(epilogue->value));
+  if (!taker.term.defined() || taker.elsewhere) return PrimExpr();
+  epilogue->value = rest;
+  return taker.term;
 }
 
 }  // namespace kernels

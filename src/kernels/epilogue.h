@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kernels/group.h"
 
@@ -23,7 +24,15 @@ struct Epilogue {
 };
 
 /// nullopt with a reason when the stages after the anchor are more than that.
-std::optional<Epilogue> ReadEpilogue(const Group& group, std::string* why);
+TVM_DLL std::optional<Epilogue> ReadEpilogue(const Group& group, std::string* why);
+
+/// A term that the epilogue adds to every read of `sum`, and that no iteration of `rows` changes:
+///
+///   f(sum + bias[col])  =>  f(sum), and the sums start from bias[col]
+///
+/// Undefined, and the epilogue as it was, when there is none.
+TVM_DLL PrimExpr TakeStart(const tirx::Buffer& sum, const std::vector<Iter>& rows,
+                           Epilogue* epilogue);
 
 }  // namespace kernels
 }  // namespace tvm

@@ -12,15 +12,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/names.h"
+
 namespace tvm {
 namespace kernels {
 
-using ffi::Array;
 using ffi::Optional;
-using tirx::Buffer;
-using tirx::BufferLoad;
-using tirx::BufferLoadNode;
-using tirx::Stmt;
 
 int64_t Stage::Int(const char* key, int64_t otherwise) const {
   auto it = block->annotations.find(key);
@@ -347,6 +344,18 @@ ffi::Map<Var, PrimExpr> Zeros(const std::vector<Iter>& iters) {
   ffi::Map<Var, PrimExpr> zeros;
   for (const Iter& iter : iters) zeros.Set(iter.var, Index(0));
   return zeros;
+}
+
+ffi::Map<Var, PrimExpr> Digits(const std::vector<Iter>& iters, const PrimExpr& fused) {
+  ffi::Map<Var, PrimExpr> values;
+  PrimExpr rest = fused;
+  for (size_t i = iters.size(); i-- > 0;) {
+    const PrimExpr extent = Index(iters[i].extent);
+    PrimExpr digit = i == 0 ? rest : floormod(rest, extent);
+    values.Set(iters[i].var, iters[i].extent == 1 ? Index(0) : digit);
+    rest = floordiv(rest, extent);
+  }
+  return values;
 }
 
 int64_t Product(const std::vector<Iter>& iters) {

@@ -54,7 +54,7 @@ struct Group {
 
 /// Reads the group. nullopt with a reason when a block is not of the form above (several stores,
 /// dynamic extents, another reduction): such functions are left to the plain-loop rule.
-std::optional<Group> ParseGroup(const tirx::PrimFunc& func, std::string* why);
+TVM_DLL std::optional<Group> ParseGroup(const tirx::PrimFunc& func, std::string* why);
 
 /// `expr` with every read of an intermediate that a non-reducing stage before `limit` writes
 /// replaced by that stage's value, repeatedly. Reads of the buffers in `keep` stay.
@@ -116,6 +116,8 @@ tirx::Stmt ParallelLoop(const Var& var, int64_t extent, tirx::Stmt body);
 tirx::Stmt VectorRun(const Iter& iter, int64_t lanes, const tirx::Stmt& body);
 /// All of `iters` mapped to 0.
 ffi::Map<Var, PrimExpr> Zeros(const std::vector<Iter>& iters);
+/// What each of `iters` is where their row-major fused index is `fused`.
+ffi::Map<Var, PrimExpr> Digits(const std::vector<Iter>& iters, const PrimExpr& fused);
 int64_t Product(const std::vector<Iter>& iters);
 /// a / b, rounded up; b > 0.
 inline int64_t CeilDiv(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }

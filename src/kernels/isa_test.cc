@@ -7,12 +7,12 @@
 #include <tvm/target/cpu_features.h>
 #include <tvm/tirx/op.h>
 
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <regex>
 
 #include "kernels/contraction_plan.h"
+#include "kernels/cross_testing.h"
+#include "kernels/names.h"
 #include "kernels/rule_groups.h"
 #include "kernels/rule_testing.h"
 
@@ -21,10 +21,7 @@ namespace kernels {
 namespace {
 
 using namespace testing;  // NOLINT(build/namespaces)
-using ffi::Array;
 using te::Tensor;
-using tirx::IterVar;
-using tirx::Var;
 
 const DataType kFloat = DataType::Float(32);
 
@@ -133,13 +130,6 @@ std::vector<Sample> Samples(const Target& target) {
       x->shape, te::FCompute([&](const Array<Var>& i) { return tanh(x(i) + bias(i[1])); }), "y");
   list.push_back({"map", {x, bias, y}, false});
   return list;
-}
-
-ffi::Module BuildModule(const tirx::PrimFunc& func, const Target& target) {
-  tirx::PrimFunc named = WithAttr(func, "global_symbol", ffi::String("main"));
-  IRModule mod(ffi::Map<GlobalVar, BaseFunc>{{GlobalVar("main"), named}});
-  return ffi::Function::GetGlobalRequired("driver.TirxBuild")(mod, target, nullptr)
-      .cast<ffi::Module>();
 }
 
 int64_t CountOf(const std::string& text, const char* pattern) {
@@ -256,93 +246,6 @@ TEST(EveryRule, StridedTensorsAreRefused) {
 
 // --- NEON ---------------------------------------------------------------------------------------
 
-std::string Found(std::initializer_list<const char*> programs) {
-  for (const char* name : programs) {
-    const std::string probe = std::string("command -v ") + name + " >/dev/null 2>&1";
-    if (std::system(probe.c_str()) == 0) return name;
-  }
-  return "";
-}
-
-constexpr const char* kSysroot = "/usr/aarch64-linux-gnu";
-
-/// Compiles for aarch64 and runs there.
-class CrossRunner {
- public:
-  /// What is missing on this machine, or empty.
-  std::string Missing() {
-    if (Found({"qemu-aarch64"}).empty()) return "qemu-aarch64 (package qemu-user)";
-    clang_ = Found({"clang-22", "clang-19", "clang"});
-    if (clang_.empty()) return "clang";
-    if (!std::filesystem::exists(std::string(kSysroot) + "/lib/libc.a")) {
-      return "a C library for aarch64 (packages libc6-dev-arm64-cross, libgcc-12-dev-arm64-cross)";
-    }
-    folder_ = std::filesystem::path(::testing::TempDir()) /
-              ("isa_test_" + std::to_string(std::random_device()()));
-    std::filesystem::create_directories(folder_);
-    return "";
-  }
-  ~CrossRunner() {
-    std::error_code ignored;
-    if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
-  }
-
-  void Run(const ffi::Module& module, const DataList& args) {
-    module->WriteToFile(Path("kernel.o"), "o");
-    if (support_.empty()) CompileSupport();
-    Execute(clang_ + Flags() + support_ + " " + Path("kernel.o") + " -lm -o " + Path("program"));
-    Write(args);
-    Execute("qemu-aarch64 " + Path("program") + " " + Path("in") + " " + Path("out"));
-    Read(args);
-  }
-
- private:
-  std::string Path(const char* name) const { return (folder_ / name).string(); }
-  static std::string Flags() {
-    return std::string(" --target=aarch64-linux-gnu -static -fuse-ld=lld -L ") + kSysroot + "/lib ";
-  }
-  static void Execute(const std::string& command) {
-    ASSERT_EQ(std::system(command.c_str()), 0) << command;
-  }
-  void CompileSupport() {
-    const std::string root =
-        std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().string();
-    for (const char* source : {"tests/kernels/cross_main.c", "src/codegen/argcheck/unit.c"}) {
-      const std::string object = Path("support") + std::to_string(support_.size()) + ".o";
-      Execute(clang_ + " --target=aarch64-linux-gnu -O1 -c -isystem " + kSysroot + "/include -I" +
-              root + "/include -I" + root + "/src -I" + root + "/ffi/include -I" + root +
-              "/ffi/3rdparty/dlpack/include " + root + "/" + source + " -o " + object);
-      support_ += " " + object;
-    }
-  }
-  void Write(const DataList& args) const {
-    std::ofstream file(Path("in"), std::ios::binary);
-    auto number = [&](int64_t value) {
-      file.write(reinterpret_cast<const char*>(&value), sizeof value);
-    };
-    number(static_cast<int64_t>(args.size()));
-    for (const auto& arg : args) {
-      number(static_cast<int64_t>(arg->shape.size()));
-      for (int64_t extent : arg->shape) number(extent);
-      file.write(reinterpret_cast<const char*>(arg->data),
-                 arg->count * static_cast<std::streamsize>(sizeof(float)));
-    }
-  }
-  void Read(const DataList& args) const {
-    std::ifstream file(Path("out"), std::ios::binary);
-    file.ignore(sizeof(int64_t));
-    for (const auto& arg : args) {
-      file.ignore(static_cast<std::streamsize>((1 + arg->shape.size()) * sizeof(int64_t)));
-      file.read(reinterpret_cast<char*>(arg->data),
-                arg->count * static_cast<std::streamsize>(sizeof(float)));
-    }
-    ASSERT_TRUE(file.good()) << "the program wrote too little";
-  }
-
-  std::string clang_, support_;
-  std::filesystem::path folder_;
-};
-
 TEST(OtherProcessors, Neon) {
   const Target target(ffi::Map<ffi::String, ffi::Any>{{"kind", ffi::String("llvm")},
                                                       {"mtriple", ffi::String("aarch64-linux-gnu")},
@@ -361,7 +264,9 @@ TEST(OtherProcessors, Neon) {
     DataList want = MakeData(sample.args, sample.prepare),
              got = MakeData(sample.args, sample.prepare);
     Call(Build(group, Target("llvm")), want);
-    runner.Run(module, got);
+    std::vector<DLTensor*> views;
+    for (const auto& arg : got) views.push_back(&arg->view);
+    runner.Run(module, views);
     for (size_t i = 0; i < got.size(); ++i) {
       ExpectClose(*want[i], *got[i], sample.tolerance, sample.rule);
     }

@@ -7,10 +7,15 @@
 #include <tvm/kernels/winograd.h>
 #include <tvm/tirx/op.h>
 
+#include <algorithm>
+#include <functional>
 #include <random>
+#include <string>
 
 #include "kernels/contraction_plan.h"
+#include "kernels/epilogue.h"
 #include "kernels/group.h"
+#include "kernels/names.h"
 #include "kernels/rule_groups.h"
 #include "kernels/rule_testing.h"
 
@@ -18,7 +23,6 @@ namespace tvm {
 namespace kernels {
 namespace {
 
-using ffi::Array;
 using te::Tensor;
 using testing::Attrs;
 using testing::Axis;
@@ -32,8 +36,6 @@ using testing::PackedMatmul;
 using testing::Shape;
 using testing::WindowAttrs;
 using testing::WinogradConv;
-using tirx::IterVar;
-using tirx::Var;
 
 TEST(Contraction, PackedWithEpilogueAroundTileBorders) {
   const Target target("llvm");
@@ -160,6 +162,86 @@ TEST(Contraction, ConvolutionWithBorderStrideAndResidual) {
   }
 }
 
+/// A 3x3 convolution in groups with as many channels out as in, its weight packed in narrow panels.
+TEST(Contraction, GroupsOfFewChannelsWithEpilogue) {
+  for (int64_t channels : {2, 3, 4, 8, 20}) {
+    for (int64_t groups : {2, 5}) {
+      const int64_t size = 9, all = groups * channels;
+      KernelQuery query;
+      query.tile_op = "conv2d";
+      query.a_dtype = query.b_dtype = query.out_dtype = DataType::Float(32);
+      query.m = size * size;
+      query.n = channels;
+      query.k = 9 * channels;
+      query.groups = groups;
+      query.kernel = {3, 3};
+      query.strides = query.dilation = {1, 1};
+      query.constant_b = true;
+      const auto plan = Query(query, Target("llvm"));
+      ASSERT_TRUE(plan.has_value());
+      EXPECT_EQ(plan->rule, "contraction");
+      const int64_t panel = plan->panel;
+      EXPECT_LE(panel, std::max<int64_t>(4, 2 * channels));
+      Tensor x = Input({1, size, size, all}, "X"), rest = Input({1, size, size, all}, "R");
+      Tensor p = Input({groups, (channels + panel - 1) / panel, 9 * channels, panel}, "P");
+      IterVar kh = Axis(3, "kh"), kw = Axis(3, "kw"), c = Axis(channels, "ic");
+      Tensor sum = te::compute(
+          Shape({1, size, size, groups, channels}), te::FCompute([&](const Array<Var>& i) {
+            PrimExpr h = i[1] + kh->var - I(1), w = i[2] + kw->var - I(1);
+            PrimExpr inside = h >= I(0) && h < I(size) && w >= I(0) && w < I(size);
+            PrimExpr value = if_then_else(inside, x(i[0], h, w, i[3] * I(channels) + c->var),
+                                          make_zero(DataType::Float(32)));
+            PrimExpr k = (kh->var * I(3) + kw->var) * I(channels) + c->var;
+            return te::sum(value * p(i[3], floordiv(i[4], I(panel)), k, floormod(i[4], I(panel))),
+                           {kh, kw, c});
+          }),
+          "C", "", Attrs{{kTileOp, ffi::String("conv2d")}, {kPanel, panel}});
+      Tensor out = te::compute(
+          Shape({1, size, size, all}), te::FCompute([&](const Array<Var>& i) {
+            PrimExpr s =
+                sum(i[0], i[1], i[2], floordiv(i[3], I(channels)), floormod(i[3], I(channels)));
+            return max(s, make_zero(DataType::Float(32))) + rest(i[0], i[1], i[2], i[3]);
+          }),
+          "D");
+      SCOPED_TRACE(::testing::Message() << groups << " groups of " << channels);
+      Check({x, p, rest, out}, "contraction");
+    }
+  }
+}
+
+/// What every read of the sum has added to it is what the sums start from.
+TEST(Contraction, SumsStartFromATermOfColumns) {
+  const int64_t m = 30, k = 20;
+  for (int64_t n : {1, 15, 40, 70}) {
+    const int64_t panel = PanelColumns(m, n, DataType::Float(32), Target("llvm"));
+    Tensor a = Input({m, k}, "A"), p = Input({(n + panel - 1) / panel, k, panel}, "P");
+    Tensor column = Input({n}, "column"), row = Input({m}, "row"), all = Input({m, n}, "all");
+    Tensor c = PackedMatmul(a, p, m, n, k, panel);
+    auto check = [&](const std::function<PrimExpr(PrimExpr, Var, Var)>& f, bool taken) {
+      Tensor d = te::compute(
+          Shape({m, n}),
+          te::FCompute([&](const Array<Var>& i) { return f(c(i[0], i[1]), i[0], i[1]); }), "D");
+      Array<Tensor> args{a, p, column, row, all, d};
+      std::string why;
+      auto group = ParseGroup(te::CreatePrimFunc(args), &why);
+      ASSERT_TRUE(group.has_value()) << why;
+      const Stage& anchor = group->stages[group->anchor];
+      auto epilogue = ReadEpilogue(*group, &why);
+      ASSERT_TRUE(epilogue.has_value()) << why;
+      EXPECT_EQ(TakeStart(anchor.output, {{anchor.spatial[0]}}, &*epilogue).defined(), taken);
+      Check(args, "contraction");
+    };
+    auto one = make_const(DataType::Float(32), 1);
+    check([&](PrimExpr s, Var, Var j) { return column(j) + s; }, true);
+    check([&](PrimExpr s, Var, Var j) { return (s + column(j)) * exp(s + column(j)); }, true);
+    check([&](PrimExpr s, Var, Var) { return max(s + one, s * one); }, false);
+    check([&](PrimExpr s, Var, Var j) { return (s + column(j)) * s; }, false);
+    check([&](PrimExpr s, Var i, Var) { return s + row(i); }, false);
+    check([&](PrimExpr s, Var i, Var j) { return max(s + all(i, j), one); }, false);
+    check([&](PrimExpr s, Var i, Var j) { return (s + column(j)) + all(i, j); }, true);
+  }
+}
+
 TEST(Winograd, BordersPartialTilesAndChannels) {
   struct Case {
     int64_t batch, h, w, ic, oc, pad;
@@ -169,7 +251,9 @@ TEST(Winograd, BordersPartialTilesAndChannels) {
                         Case{3, 8, 5, 33, 12, 2}, Case{1, 40, 40, 16, 16, 1}}) {
     const int64_t oh = t.h + 2 * t.pad - 2, ow = t.w + 2 * t.pad - 2;
     for (int64_t panel : {16, 32}) {
-      Tensor x = Input({t.batch, t.h, t.w, t.ic}, "X");
+      // With the smaller panel, what bfloat16 holds.
+      const DataType read = panel == 16 ? DataType::BFloat(16) : DataType::Float(32);
+      Tensor x = Input({t.batch, t.h, t.w, t.ic}, "X", read);
       Tensor u = Input({(t.oc + panel - 1) / panel, 36, t.ic, panel}, "U");
       Tensor rest = Input({t.batch, oh, ow, t.oc}, "R"), bias = Input({t.oc}, "bias");
       Tensor c = WinogradConv(x, u, t.batch, t.h, t.w, t.ic, t.oc, t.pad, panel);
@@ -215,8 +299,13 @@ TEST(Winograd, OnlyWhereItWinsAndNotWhenTurnedOff) {
     transform::PassContextScope scope(context);
     EXPECT_EQ(Query(query, target)->rule, "contraction");
   }
+  const auto all = QueryAll(query, target);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].rule, "winograd");
+  EXPECT_EQ(all[1].rule, "contraction");
   KernelQuery strided = query;
   strided.strides = {2, 2};
+  EXPECT_EQ(QueryAll(strided, target).size(), 1u);
   EXPECT_EQ(Query(strided, target)->rule, "contraction");
   KernelQuery tiny = query;  // the transformed weight is larger than what it saves
   tiny.m = 49;

@@ -20,17 +20,11 @@
 
 #include "kernels/contraction_plan.h"
 #include "kernels/group.h"
+#include "kernels/names.h"
 
 namespace tvm {
 namespace kernels {
 namespace {
-
-using ffi::Array;
-using ffi::Map;
-using tirx::Buffer;
-using tirx::BufferLoadNode;
-using tirx::SeqStmt;
-using tirx::Stmt;
 
 constexpr int kMaxBoxes = 64;
 constexpr int64_t kGrain = 16384;  // elements that are worth a thread

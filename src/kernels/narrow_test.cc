@@ -2,161 +2,32 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// Contractions of bytes and bfloat16 against plain loops, for several processors.
 #include <gtest/gtest.h>
-#include <tvm/ffi/container/tensor.h>
-#include <tvm/ffi/extra/module.h>
-#include <tvm/ffi/function.h>
-#include <tvm/kernels/rule.h>
-#include <tvm/target/cpu_features.h>
-#include <tvm/te/create_prim_func.h>
 #include <tvm/tirx/builtin.h>
 #include <tvm/tirx/op.h>
 
-#include <bit>
-#include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <random>
 
 #include "kernels/contraction_plan.h"
 #include "kernels/dot_step.h"
 #include "kernels/group.h"
-#include "kernels/rule_testing.h"
+#include "kernels/names.h"
+#include "kernels/narrow_testing.h"
 
 namespace tvm {
 namespace kernels {
 namespace {
 
-using ffi::Array;
+using namespace testing::narrow;  // NOLINT(build/namespaces)
 using te::Tensor;
 using testing::Attrs;
 using testing::Axis;
 using testing::I;
-using tirx::IterVar;
-using tirx::Var;
-
-const DataType kU8 = DataType::UInt(8), kS8 = DataType::Int(8), kS32 = DataType::Int(32);
-const DataType kBF16 = DataType::BFloat(16), kF32 = DataType::Float(32);
-
-Array<PrimExpr> Shape(const std::vector<int64_t>& extents) {
-  Array<PrimExpr> shape;
-  for (int64_t e : extents) shape.push_back(I(e));
-  return shape;
-}
-Tensor Input(const std::vector<int64_t>& extents, DataType dtype, const char* name) {
-  return te::placeholder(Shape(extents), dtype, name);
-}
-
-/// An argument: its bytes, 64-byte aligned.
-struct Data {
-  std::vector<int64_t> shape;
-  DataType dtype;
-  int64_t count = 1;
-  char* bytes;
-  DLTensor view;
-
-  Data(const Tensor& tensor, uint32_t seed) : dtype(tensor.dtype()) {
-    for (const PrimExpr& e : tensor.shape()) {
-      shape.push_back(*as_const_int(e));
-      count *= shape.back();
-    }
-    const size_t size = static_cast<size_t>(count * dtype.bytes());
-    bytes = static_cast<char*>(std::aligned_alloc(64, (size + 127) / 64 * 64));
-    std::mt19937 rng(seed);
-    for (int64_t i = 0; i < count; ++i) SetRandom(i, &rng);
-    view = DLTensor{
-        bytes, {kDLCPU, 0}, static_cast<int>(shape.size()), dtype, shape.data(), nullptr, 0};
-  }
-  ~Data() { std::free(bytes); }
-  Data(const Data&) = delete;
-
-  template <typename T>
-  T* As() {
-    return reinterpret_cast<T*>(bytes);
-  }
-  void SetRandom(int64_t i, std::mt19937* rng) {
-    if (dtype.bits() == 8) {
-      // The extremes come often: they are what saturating arithmetic would get wrong.
-      const uint32_t roll = (*rng)() % 8;
-      const uint8_t extreme = dtype.is_int() ? 0x80 : 0xff;
-      As<uint8_t>()[i] = roll < 2 ? extreme : static_cast<uint8_t>((*rng)());
-      return;
-    }
-    const float value = std::uniform_real_distribution<float>(-1, 1)(*rng);
-    if (dtype == kF32) As<float>()[i] = value;
-    if (dtype == kS32) As<int32_t>()[i] = static_cast<int32_t>((*rng)() % 2000) - 1000;
-    if (dtype == kBF16) {
-      As<uint16_t>()[i] = static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
-    }
-  }
-  double At(int64_t i) {
-    if (dtype == kU8) return As<uint8_t>()[i];
-    if (dtype == kS8) return As<int8_t>()[i];
-    if (dtype == kS32) return As<int32_t>()[i];
-    if (dtype == kF32) return As<float>()[i];
-    return std::bit_cast<float>(static_cast<uint32_t>(As<uint16_t>()[i]) << 16);
-  }
-};
-
-using Prepare = std::function<void(size_t, Data*)>;
-
-void Run(const tirx::PrimFunc& func, const Target& target,
-         const std::vector<std::unique_ptr<Data>>& args) {
-  tirx::PrimFunc named = WithAttr(func, "global_symbol", ffi::String("main"));
-  IRModule mod(ffi::Map<GlobalVar, BaseFunc>{{GlobalVar("main"), named}});
-  ffi::Module lib = ffi::Function::GetGlobalRequired("driver.TirxBuild")(mod, target, nullptr)
-                        .cast<ffi::Module>();
-  ffi::Function f = lib->GetFunction("main").value();
-  std::vector<ffi::AnyView> views;
-  for (const auto& arg : args) views.emplace_back(&arg->view);
-  ffi::Any result;
-  f.CallPacked(views.data(), static_cast<int32_t>(views.size()), &result);
-}
-
-/// The rule's loops against plain ones. `tolerance` is relative to the largest result; 0: equal.
-void Check(const Array<Tensor>& args, const Target& target, double tolerance,
-           const Prepare& prepare = nullptr) {
-  tirx::PrimFunc group = te::CreatePrimFunc(args);
-  std::optional<tirx::PrimFunc> fast;
-  std::string why;
-  for (const KernelRule& rule : AllRules()) {
-    if (rule.name == "contraction") fast = rule.emit(group, target, &why);
-  }
-  ASSERT_TRUE(fast.has_value()) << "declines: " << why;
-  std::vector<std::unique_ptr<Data>> want, got;
-  for (auto* list : {&want, &got}) {
-    for (size_t i = 0; i < args.size(); ++i) {
-      list->push_back(std::make_unique<Data>(args[i], static_cast<uint32_t>(i + 1)));
-      if (prepare) prepare(i, list->back().get());
-    }
-  }
-  Run(group, target, want);
-  Run(*fast, target, got);
-  Data &w = *want.back(), &g = *got.back();
-  double scale = 1e-6;
-  for (int64_t j = 0; j < w.count; ++j) scale = std::max(scale, std::fabs(w.At(j)));
-  for (int64_t j = 0; j < w.count; ++j) {
-    ASSERT_NEAR(w.At(j), g.At(j), tolerance * scale) << "element " << j << " of " << w.count;
-  }
-}
 
 struct Types {
   DataType a, b, acc;
 };
 const Types kAll[] = {
     {kU8, kS8, kS32}, {kS8, kS8, kS32}, {kU8, kU8, kS32}, {kS8, kU8, kS32}, {kBF16, kBF16, kF32}};
-Target Cpu(const std::string& name) {
-  return Target(R"({"kind": "llvm", "mcpu": ")" + name + R"("})");
-}
-/// This machine, VNNI without BF16, AVX2 and the oldest x86-64; only what runs here.
-std::vector<Target> Targets() {
-  std::vector<Target> targets{Target("llvm")};
-  if (HostCpuFeatures().arch != "x86_64") return targets;
-  targets.push_back(Cpu("x86-64"));
-  if (HostCpuFeatures().avx2) targets.push_back(Cpu("x86-64-v3"));
-  if (HostCpuFeatures().avx512vnni) targets.push_back(Cpu("cascadelake"));
-  return targets;
-}
 double Tolerance(const Types& t) { return t.acc == kF32 ? 1e-5 : 0; }
 
 /// The plan's form of a random weight [groups, k, n].
@@ -429,15 +300,8 @@ int64_t Occurrences(const char* instruction, const Types& t, const Target& targe
                        {r});
       }),
       "C", "", w.AnchorAttrs("gemm"));
-  tirx::PrimFunc func = Emit(te::CreatePrimFunc({a, p, c}), target);
-  func = WithAttr(func, "global_symbol", ffi::String("main"));
-  IRModule mod(ffi::Map<GlobalVar, BaseFunc>{{GlobalVar("main"), func}});
-  ffi::Module lib = ffi::Function::GetGlobalRequired("driver.TirxBuild")(mod, target, nullptr)
-                        .cast<ffi::Module>();
-  const std::string text(lib->InspectSource("asm"));
-  int64_t count = 0;
-  for (size_t at = 0; (at = text.find(instruction, at)) != std::string::npos; ++at) ++count;
-  return count;
+  return testing::narrow::Occurrences(instruction, Emit(te::CreatePrimFunc({a, p, c}), target),
+                                      target);
 }
 
 TEST(Narrow, OneInstructionCarriesTheWork) {

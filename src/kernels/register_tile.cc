@@ -8,15 +8,10 @@
 
 #include <utility>
 
+#include "kernels/names.h"
+
 namespace tvm {
 namespace kernels {
-
-using ffi::Array;
-using tirx::Bind;
-using tirx::BufferLoad;
-using tirx::BufferStore;
-using tirx::SeqStmt;
-using tirx::Stmt;
 
 PrimExpr Consecutive(const PrimExpr& offset, int64_t width) {
   if (width == 1) return offset;
@@ -25,6 +20,16 @@ PrimExpr Consecutive(const PrimExpr& offset, int64_t width) {
 
 PrimExpr Splat(const PrimExpr& value, int64_t width) {
   return width == 1 ? value : PrimExpr(tirx::Broadcast(value, IntImm::Int32(width)));
+}
+
+PrimExpr Interleaved(const Array<PrimExpr>& vectors) {
+  if (vectors.size() == 1) return vectors[0];
+  const int lanes = vectors[0].dtype().lanes(), count = static_cast<int>(vectors.size());
+  Array<PrimExpr> picks;
+  for (int i = 0; i < lanes; ++i) {
+    for (int j = 0; j < count; ++j) picks.push_back(IntImm::Int32(j * lanes + i));
+  }
+  return tirx::Shuffle(vectors, picks);
 }
 
 Stmt PrefetchLine(const tirx::Buffer& buffer, const PrimExpr& offset) {

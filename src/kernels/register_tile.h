@@ -74,6 +74,9 @@ PrimExpr Consecutive(const PrimExpr& offset, int64_t width);
 /// A scalar in all of `width` lanes.
 PrimExpr Splat(const PrimExpr& value, int64_t width);
 
+/// Lane i of each vector side by side: a0 b0 a1 b1 .. of vectors a and b.
+PrimExpr Interleaved(const ffi::Array<PrimExpr>& vectors);
+
 /// A hint to bring the line that holds an element to the second-level cache.
 tirx::Stmt PrefetchLine(const tirx::Buffer& buffer, const PrimExpr& offset);
 

@@ -24,19 +24,11 @@
 #include "kernels/contraction_plan.h"
 #include "kernels/epilogue.h"
 #include "kernels/group.h"
+#include "kernels/names.h"
 
 namespace tvm {
 namespace kernels {
 namespace {
-
-using ffi::Array;
-using ffi::Map;
-using tirx::Buffer;
-using tirx::BufferLoad;
-using tirx::BufferLoadNode;
-using tirx::BufferStore;
-using tirx::SeqStmt;
-using tirx::Stmt;
 
 constexpr int64_t kGrain = 16384;
 /// Independent partial results of a reduction, in vectors: they hide the latency of one.

@@ -66,6 +66,20 @@ std::optional<KernelPlan> Query(const KernelQuery& query, const Target& target) 
   return std::nullopt;
 }
 
+std::vector<KernelPlan> QueryAll(const KernelQuery& query, const Target& target) {
+  auto own = Query(query, target);
+  if (!own) return {};
+  std::vector<KernelPlan> plans{*own};
+  KernelQuery wider = query;
+  wider.measured = true;
+  for (const KernelRule& rule : Rules()) {
+    if (rule.query == nullptr || rule.name == own->rule) continue;
+    auto plan = rule.query(wider, target);
+    if (plan && plan->data_layout == own->data_layout) plans.push_back(*plan);
+  }
+  return plans;
+}
+
 tirx::PrimFunc Emit(const tirx::PrimFunc& group, const Target& target) {
   const bool plain_only = PlainOnly() || HasEmptyLoop(group);
   const std::string planned = PlannedRule(group);
@@ -101,6 +115,11 @@ KnobChooser& Chooser() {
   return chooser;
 }
 
+FormChooser& ChooserOfForms() {
+  static FormChooser chooser = nullptr;
+  return chooser;
+}
+
 }  // namespace
 
 void SetKnobChooser(KnobChooser chooser) { Chooser() = chooser; }
@@ -109,6 +128,13 @@ std::vector<KernelChoice> ChooseKnobs(const std::vector<KernelGroup>& groups,
                                       const Target& target) {
   if (Chooser() == nullptr || PlainOnly()) return std::vector<KernelChoice>(groups.size());
   return Chooser()(groups, target);
+}
+
+void SetFormChooser(FormChooser chooser) { ChooserOfForms() = chooser; }
+
+size_t ChooseForm(const FormMaker& make, const Target& target) {
+  if (ChooserOfForms() == nullptr || PlainOnly()) return 0;
+  return ChooserOfForms()(make, target);
 }
 
 TVM_FFI_STATIC_INIT_BLOCK() {

@@ -8,16 +8,14 @@
 #include <tvm/te/operation.h>
 #include <tvm/tirx/op.h>
 
+#include "kernels/names.h"
 #include "kernels/rule_testing.h"
 
 namespace tvm {
 namespace kernels {
 namespace testing {
 
-using ffi::Array;
 using te::Tensor;
-using tirx::IterVar;
-using tirx::Var;
 
 inline Tensor Matmul(const Tensor& a, const Tensor& b, int64_t m, int64_t n, int64_t k) {
   IterVar r = Axis(k, "k");
@@ -67,12 +65,12 @@ inline Tensor WinogradConv(const Tensor& x, const Tensor& u, int64_t batch, int6
         PrimExpr value = x(i[0], row, col, c->var);
         if (pad > 0) {
           PrimExpr inside = row >= I(0) && row < I(h) && col >= I(0) && col < I(w);
-          value = if_then_else(inside, value, make_zero(DataType::Float(32)));
+          value = if_then_else(inside, value, make_zero(value.dtype()));
         }
         PrimExpr tap = WinogradTap(kh->var, kw->var, [&](const PrimExpr& point) {
           return u(floordiv(i[3], I(panel)), point, c->var, floormod(i[3], I(panel)));
         });
-        return te::sum(value * tap, {kh, kw, c});
+        return te::sum(cast(tap.dtype(), value) * tap, {kh, kw, c});
       }),
       "C", "", Attrs{{kTileOp, ffi::String("conv2d")}, {kPanel, panel}, {kWinograd, int64_t{1}}});
 }
@@ -100,9 +98,16 @@ inline Read Plain(const Tensor& t) {
   return [=](const PrimExpr& h, const PrimExpr& s, const PrimExpr& c) { return t(h, s, c); };
 }
 
-/// softmax(score(Q K^T)) V over [head, query, column].
+/// The same rounded to bfloat16, which a bfloat16 tensor is already.
+inline Read Rounded(const Read& read) {
+  return [=](const PrimExpr& h, const PrimExpr& s, const PrimExpr& c) {
+    return cast(DataType::Float(32), cast(DataType::BFloat(16), read(h, s, c)));
+  };
+}
+
+/// softmax(score(Q K^T)) V over [head, query, column], the softmax rounded to bfloat16 if wanted.
 inline Tensor AttentionOf(const AttentionSizes& z, const Read& q, const Read& k, const Read& v,
-                          const ScoreOf& score) {
+                          const ScoreOf& score, bool rounds = false) {
   IterVar d = Axis(z.depth, "d"), a = Axis(z.keys, "k"), b = Axis(z.keys, "k"),
           c = Axis(z.keys, "k");
   Tensor product =
@@ -130,6 +135,8 @@ inline Tensor AttentionOf(const AttentionSizes& z, const Read& q, const Read& k,
                            "sum");
   return te::compute(Shape({z.heads, z.queries, z.columns}), te::FCompute([&](const Array<Var>& i) {
                        PrimExpr weight = e(i[0], i[1], c->var) / sum(i[0], i[1]);
+                       if (rounds)
+                         weight = cast(weight.dtype(), cast(DataType::BFloat(16), weight));
                        return te::sum(weight * v(i[0], c->var, i[2]), {c});
                      }),
                      "out", "", Attrs{{kTileOp, ffi::String("attention")}});

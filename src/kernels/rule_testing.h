@@ -44,10 +44,12 @@ inline te::Tensor Input(std::initializer_list<int64_t> extents, const char* name
   return te::placeholder(Shape(extents), dtype, name);
 }
 
-/// A float32 array that begins `offset` elements behind a multiple of 64 bytes.
+/// A float32 array that begins `offset` elements behind a multiple of 64 bytes. Of a bfloat16
+/// tensor it has the values, and `narrow` what kernels read.
 struct Data {
   std::vector<int64_t> shape;
   float *storage, *data;
+  std::vector<uint16_t> narrow;
   DLTensor view;
   int64_t count = 1;
 
@@ -73,6 +75,20 @@ struct Data {
   }
   ~Data() { std::free(storage); }
   Data(const Data&) = delete;
+
+  /// Gives kernels bfloat16, from now on: the upper halves of the values, which lose the rest.
+  void Narrow() {
+    narrow.resize(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) {
+      uint32_t bits;
+      std::memcpy(&bits, &data[i], sizeof(bits));
+      narrow[static_cast<size_t>(i)] = static_cast<uint16_t>(bits >> 16);
+      bits &= 0xffff0000u;
+      std::memcpy(&data[i], &bits, sizeof(bits));
+    }
+    view.data = narrow.data();
+    view.dtype = DLDataType{kDLBfloat, 16, 1};
+  }
 };
 using DataList = std::vector<std::unique_ptr<Data>>;
 using Prepare = std::function<void(size_t argument, Data* data)>;
@@ -86,16 +102,20 @@ inline DataList MakeData(const ffi::Array<te::Tensor>& args, const Prepare& prep
     const uint32_t seed = output ? 0 : static_cast<uint32_t>(i + 1);
     list.push_back(std::make_unique<Data>(args[i]->shape, seed, offset));
     if (prepare) prepare(i, list.back().get());
+    if (args[i]->dtype.is_bfloat16()) list.back()->Narrow();
   }
   return list;
 }
 
-inline ffi::Function Build(const tirx::PrimFunc& func, const Target& target) {
+/// A library of the function, named main.
+inline ffi::Module BuildModule(const tirx::PrimFunc& func, const Target& target) {
   tirx::PrimFunc named = WithAttr(func, "global_symbol", ffi::String("main"));
   IRModule mod(ffi::Map<GlobalVar, BaseFunc>{{GlobalVar("main"), named}});
-  ffi::Module lib = ffi::Function::GetGlobalRequired("driver.TirxBuild")(mod, target, nullptr)
-                        .cast<ffi::Module>();
-  return lib->GetFunction("main").value();
+  return ffi::Function::GetGlobalRequired("driver.TirxBuild")(mod, target, nullptr)
+      .cast<ffi::Module>();
+}
+inline ffi::Function Build(const tirx::PrimFunc& func, const Target& target) {
+  return BuildModule(func, target)->GetFunction("main").value();
 }
 
 inline void Call(const ffi::Function& f, const DataList& args) {

@@ -11,7 +11,8 @@
 /// neutral (the zero point of a quantised picture) is summed by loops over what lies outside.
 ///
 /// Products of 8 bits are summed in float32, which is exact for windows of up to 512 taps, and
-/// multiplies and adds in one step where int32 takes three.
+/// multiplies and adds in one step where int32 takes three. Maxima of floats below 32 bits are
+/// kept in float32 too: few processors compare narrow ones.
 #include <tvm/ir/expr_functor.h>
 #include <tvm/kernels/rule.h>
 #include <tvm/target/cpu_features.h>
@@ -24,23 +25,14 @@
 #include <utility>
 
 #include "kernels/contraction_plan.h"
+#include "kernels/dot_step.h"
 #include "kernels/epilogue.h"
 #include "kernels/group.h"
+#include "kernels/names.h"
 
 namespace tvm {
 namespace kernels {
 namespace {
-
-using ffi::Array;
-using ffi::Map;
-using tirx::Bind;
-using tirx::Buffer;
-using tirx::BufferLoad;
-using tirx::BufferStore;
-using tirx::For;
-using tirx::ForKind;
-using tirx::SeqStmt;
-using tirx::Stmt;
 
 constexpr const char* kRuleName = "window";
 
@@ -59,8 +51,26 @@ PrimExpr CeilDivExpr(const PrimExpr& a, int64_t b) {
   return b == 1 ? a : floordiv(a + Index(b - 1), Index(b));
 }
 
-/// Columns whose sums are kept in registers together.
-int64_t OwnColumns(int64_t kernel) { return std::clamp<int64_t>(12 / kernel, 2, 6); }
+/// Columns whose sums are kept in registers together. What must be converted as it is loaded is
+/// worth more columns that share it, as long as few are left over, which share nothing.
+int64_t OwnColumns(const Span1D& span, bool converts, const Target& target) {
+  if (!converts) return std::clamp<int64_t>(12 / span.kernel, 2, 6);
+  constexpr int64_t kConversion = 2;  // instructions beside one multiply-add a tap
+  const int64_t inside = span.last() - span.first();
+  auto cost = [&](int64_t columns) {
+    auto tile = [&](int64_t n) {
+      return n * span.kernel +
+             kConversion * std::min((n - 1) * span.stride + span.kernel, n * span.kernel);
+    };
+    return inside / columns * tile(columns) + inside % columns * tile(1);
+  };
+  int64_t best = 2;
+  const int64_t most = CpuFeaturesOf(target).num_vector_registers >= 32 ? 8 : 4;
+  for (int64_t columns = 3; columns <= most; ++columns) {
+    if (cost(columns) < cost(best)) best = columns;
+  }
+  return best;
+}
 
 class WindowEmitter {
  public:
@@ -70,8 +80,8 @@ class WindowEmitter {
         epilogue_(std::move(epilogue)),
         knobs_(knobs),
         dtype_(anchor_.output.dtype()),
-        sum_dtype_(dtype_),
-        lanes_(VectorLanes(dtype_, target)) {
+        sum_dtype_(SumType(dtype_)),
+        lanes_(VectorLanes(sum_dtype_, target)) {
     auto span = [&](const char* axis, int64_t out, int64_t kernel) {
       auto get = [&](const char* what, int64_t otherwise) {
         return anchor_.Int((std::string(what) + "_" + axis).c_str(), otherwise);
@@ -85,9 +95,18 @@ class WindowEmitter {
       value = *floats;
       sum_dtype_ = DataType::Float(32);
     }
+    value = tvm::cast(sum_dtype_, value);
     value_ = TakeArm(value, 1);
+    bool converts = false;
+    for (const Buffer& buffer : ReadBuffers(value_)) {
+      converts = converts || buffer.dtype().bits() < sum_dtype_.bits();
+    }
+    columns_ = OwnColumns(w_, converts, target);
     if (anchor_.kind == ReduceKind::kSum) border_ = BorderValue(value);
   }
+
+  /// Columns that are kept in registers together unless a knob says otherwise.
+  int64_t columns() const { return columns_; }
 
   Stmt Emit() {
     Var task = IndexVar("task");
@@ -100,7 +119,7 @@ class WindowEmitter {
     PrimExpr top = PrimExpr(oh) * Index(h_.stride) - Index(h_.pad);
     Range kh = Bounds(h_, top);
     Array<Stmt> seq{Bind(oh, access_.Simplify(floormod(task, Index(h_.out))))};
-    const int64_t tile = Knob(knobs_, "columns", OwnColumns(w_.kernel));
+    const int64_t tile = Knob(knobs_, "columns", columns_);
     const int64_t first = w_.first(), last = w_.last();
     Columns(0, first, 1, kh, true, &seq);
     const int64_t whole = (last - first) / tile * tile;
@@ -318,7 +337,7 @@ class WindowEmitter {
   Epilogue epilogue_;
   const KernelKnobs& knobs_;
   DataType dtype_, sum_dtype_;  // of the anchor, and in which its sums are kept
-  int64_t lanes_;
+  int64_t lanes_, columns_ = 1;
   Span1D h_, w_;
   PrimExpr value_, border_;  // of a tap inside and outside of the picture
   FlatAccess access_;
@@ -365,7 +384,9 @@ std::vector<KernelCandidate> WindowCandidates(const tirx::PrimFunc& func, const 
   std::string why;
   auto group = ParseGroup(func, &why);
   if (!group) return {};
-  const int64_t own = OwnColumns(group->stages[group->anchor].reduce[1].extent);
+  auto epilogue = ReadEpilogue(*group, &why);
+  if (!epilogue) return {};
+  const int64_t own = WindowEmitter(*group, *std::move(epilogue), target, {}).columns();
   std::vector<KernelCandidate> list;
   for (int64_t columns = 1; columns <= 8; ++columns) {
     // Near the rule's own choice first.

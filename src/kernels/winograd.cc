@@ -9,6 +9,9 @@
 ///     for point < 36: M[point, tile, :] = V[point, tile, :] * U[panel, point, :, :]
 ///     D[4x4 outputs of each tile] = epilogue(A^T M A)
 ///
+/// An input in bfloat16 is widened as it is read: fewer multiplications in float32 can cost less
+/// than all of them in bfloat16, and are more exact.
+///
 /// The anchor states the plain convolution, with its taps recovered from U (WinogradTap), so plain
 /// loops give the same result up to rounding. PassContext option `kernels.winograd` = false turns
 /// the rule off.
@@ -27,27 +30,16 @@
 #include <utility>
 
 #include "kernels/contraction_plan.h"
+#include "kernels/dot_step.h"
 #include "kernels/epilogue.h"
 #include "kernels/group.h"
+#include "kernels/names.h"
 #include "kernels/register_tile.h"
 
 namespace tvm {
 namespace kernels {
 
 namespace {
-
-using ffi::Array;
-using ffi::Map;
-using tirx::Bind;
-using tirx::Buffer;
-using tirx::BufferLoad;
-using tirx::BufferLoadNode;
-using tirx::BufferStore;
-using tirx::For;
-using tirx::ForKind;
-using tirx::IfThenElse;
-using tirx::SeqStmt;
-using tirx::Stmt;
 
 constexpr const char* kRuleName = "winograd";
 constexpr const char* kOption = "kernels.winograd";
@@ -172,6 +164,10 @@ std::optional<WinogradAnchor> Match(const Group& group, std::string* why) {
   if (mul == nullptr) return decline("the summand is not a product");
   PrimExpr a = mul->a, b = mul->b;
   if (UsesVar(a, stage.spatial[3].var)) std::swap(a, b);
+  if (const auto* cast = a.as<tirx::CastNode>()) {
+    if (cast->value.dtype() != DataType::BFloat(16)) return decline("an unknown type of input");
+    a = cast->value;
+  }
   if (const auto* call = a.as<CallNode>()) {
     if (!call->op.same_as(tirx::builtin::if_then_else())) return decline("an unknown input");
     a = PrimExpr(call->args[1]);
@@ -318,8 +314,7 @@ class WinogradEmitter {
     seq.push_back(Bind(base, pixel * Index(ic_)));
     Stmt inside = Channels([&](const PrimExpr& c, int64_t width) {
       return Transform(tile, c, width, [&](int64_t i, int64_t j) {
-        PrimExpr at = PrimExpr(base) + Index((i * width_ + j) * ic_) + c;
-        return BufferLoad(access_.Alias(a_.x), {Consecutive(access_.Simplify(at), width)});
+        return LoadInput(PrimExpr(base) + Index((i * width_ + j) * ic_) + c, width);
       });
     });
     const bool never_leaves = a_.pad_h == 0 && a_.pad_w == 0 && tiles_h_ * kTile + 2 <= height_ &&
@@ -332,6 +327,11 @@ class WinogradEmitter {
       seq.push_back(IfThenElse(whole, inside, BorderTile(tile, row, col, base)));
     }
     return For(tile, Index(0), here_, ForKind::kSerial, SeqStmt::Flatten(seq));
+  }
+
+  PrimExpr LoadInput(const PrimExpr& at, int64_t width) {
+    PrimExpr x = BufferLoad(access_.Alias(a_.x), {Consecutive(access_.Simplify(at), width)});
+    return cast(kFloat.with_lanes(static_cast<int>(width)), x);
   }
 
   template <typename F>
@@ -385,7 +385,7 @@ class WinogradEmitter {
         return BufferStore(patch, value, {Consecutive(to, width)});
       };
       PrimExpr zero = make_zero(kFloat.with_lanes(static_cast<int>(width)));
-      PrimExpr x = BufferLoad(access_.Alias(a_.x), {Consecutive(access_.Simplify(from), width)});
+      PrimExpr x = LoadInput(from, width);
       Stmt collect = Loop(i, kPoints, Loop(j, kPoints, IfThenElse(inside, store(x), store(zero))));
       return SeqStmt::Flatten(collect, Transform(tile, c, width, [&](int64_t r, int64_t s) {
                                 return BufferLoad(
@@ -542,7 +542,9 @@ std::optional<KernelPlan> QueryWinograd(const KernelQuery& query, const Target& 
   const DataType f32 = DataType::Float(32);
   const std::vector<int64_t> three{3, 3}, one{1, 1};
   if (query.tile_op != "conv2d" || !query.constant_b || query.groups != 1) return std::nullopt;
-  if (query.a_dtype != f32 || query.b_dtype != f32 || query.out_dtype != f32) return std::nullopt;
+  const DataType narrow = DataType::BFloat(16);
+  if (query.a_dtype != f32 && query.a_dtype != narrow) return std::nullopt;
+  if (query.b_dtype != f32 || query.out_dtype != f32) return std::nullopt;
   if (query.kernel != three || query.strides != one || query.dilation != one) return std::nullopt;
   if (query.out.size() != 2 || query.m == 0 || query.n == 0 || query.k == 0) return std::nullopt;
   if (!transform::PassContext::Current()->GetConfig<bool>(kOption, true).value()) {
@@ -558,9 +560,14 @@ std::optional<KernelPlan> QueryWinograd(const KernelQuery& query, const Target& 
   plan.panel = PanelColumns(tiles, query.n, f32, target);
   const int64_t lanes = VectorLanes(f32, target);
   const WinogradCut cut = PlanWinograd(tiles, ic, query.n, plan.panel, target);
-  const double direct = static_cast<double>(query.m * query.k * CeilDiv(query.n, lanes));
-  constexpr double kGain = 1.25;
-  if (direct < kGain * cut.cost) return std::nullopt;
+  // Against an input in bfloat16 stand products in it.
+  const auto step = ChooseDotStep(query.a_dtype, query.a_dtype, f32, target);
+  const double direct = static_cast<double>(query.m * query.k * CeilDiv(query.n, lanes)) /
+                        static_cast<double>(step->group);
+  // Where it is measured the estimate may be wrong by as much the other way. Products in float32
+  // instead of bfloat16 are worth having at a smaller gain.
+  const double gain = query.measured ? 0.8 : step->group > 1 ? 1.1 : 1.25;
+  if (direct < gain * cut.cost) return std::nullopt;
   plan.cost = cut.cost / 3e9;
   return plan;
 }

@@ -20,7 +20,9 @@
 ///     convolution is in NHWC, its reduction axes are (kh, kw, ic), A = if_then_else(inside, X[n,
 ///     ih, iw, ic], 0), k = (kh * KW + kw) * IC + ic. With groups, P has a leading group dimension
 ///     and C the dimensions (n, oh, ow, g, oc) before a reshape. With annotation winograd = 1, B is
-///     WinogradTap of P[n // panel, point, ic, n % panel].
+///     WinogradTap of P[n // panel, point, ic, n % panel]. With attrs weight_bits > 0 and
+///     scale_block (a gemm, C float32), B = (q - zero[k // scale_block, n]) * scale[k //
+///     scale_block, n], and q lies as low_bit.h says.
 ///   window         attrs tile_op="window", kernel_rule, {in,stride,pad,dilation}_{h,w}
 ///     depthwise convolution and pooling in NHWC: axes (n, oh, ow, c), reduction axes (kh, kw), sum
 ///     or max of if_then_else(inside, X[n, ih, iw, c], neutral) [* W[kh, kw, c]]; pad_h is the top,
@@ -28,8 +30,8 @@
 ///   attention      attrs tile_op="attention", kernel_rule
 ///     C[b.., i, c] = sum over j of softmax over j of (score(S[b.., i, j])) * V(b.., j, c) with S =
 ///     sum over d of Q(b.., i, d) * K(b.., j, d); all of it float32, softmax as max, exp, sum,
-///     division. The stages of S carry no tile_op. Query: batch heads, m queries, n keys, k head
-///     size.
+///     division; Q, K, V and the softmax may be rounded to bfloat16 by casts. The stages of S carry
+///     no tile_op. Query: batch heads, m queries, n keys, k head size.
 ///   everything else needs no anchor: reductions over the innermost or over outer dimensions with
 ///   elementwise stages around them (softmax, layer norm), elementwise chains, transposes, concat.
 #ifndef TVM_KERNELS_RULE_H_
@@ -42,6 +44,7 @@
 #include <tvm/tirx/function.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,6 +67,11 @@ struct KernelQuery {
   std::vector<int64_t> out;
   /// Whether B (the weight) is a constant that can be packed while compiling.
   bool constant_b = false;
+  /// The rules that answer will be measured: a rule also accepts where it may well lose.
+  bool measured = false;
+  /// Above 0, B is a constant of so many bits an element with scales: low_bit.h. `b_dtype` is that
+  /// of its bytes.
+  int weight_bits = 0;
 };
 
 /// What the chosen rule wants.
@@ -93,6 +101,10 @@ struct KernelPlan {
 
 /// The plan of the first rule, by priority, that accepts the anchor; nullopt: only plain loops do.
 TVM_DLL std::optional<KernelPlan> Query(const KernelQuery& query, const Target& target);
+
+/// What Query gives, then the plans of other rules in the same layout that may be as good. Which is
+/// best only a measurement can tell, before a weight is packed: see ChooseForm.
+TVM_DLL std::vector<KernelPlan> QueryAll(const KernelQuery& query, const Target& target);
 
 /// Turns a group (a PrimFunc of SBlocks made by te::CreatePrimFunc) into the loops of its rule.
 /// A rule that finds the group not to be what its annotations promise declines, and the next one
@@ -151,6 +163,19 @@ TVM_DLL void SetKnobChooser(KnobChooser chooser);
 TVM_DLL std::vector<KernelChoice> ChooseKnobs(const std::vector<KernelGroup>& groups,
                                               const Target& target);
 
+/// One way to compute an anchor, with its weight in the form that way wants.
+struct AnchorForm {
+  std::string rule;
+  /// The anchor alone, annotated as planned.
+  tirx::PrimFunc func;
+};
+using FormMaker = std::function<std::vector<AnchorForm>()>;
+/// Hook of the tuner: position of the form to use; the first one is what Query chose.
+using FormChooser = size_t (*)(const FormMaker& make, const Target& target);
+TVM_DLL void SetFormChooser(FormChooser chooser);
+/// Asks the hook, which may do without the forms; 0 without a hook.
+TVM_DLL size_t ChooseForm(const FormMaker& make, const Target& target);
+
 /// One rule. `query` may be null for rules that only look at the group itself.
 struct KernelRule {
   std::string name;
@@ -180,6 +205,8 @@ inline constexpr const char* kKernelRule = "kernel_rule";
 inline constexpr const char* kPanel = "panel";
 inline constexpr const char* kKGroup = "k_group";
 inline constexpr const char* kColumnSums = "column_sums";
+inline constexpr const char* kWeightBits = "weight_bits";
+inline constexpr const char* kScaleBlock = "scale_block";
 
 }  // namespace kernels
 }  // namespace tvm
