@@ -24,10 +24,11 @@ def module(shapes, make, dtype="float32"):
     return bb.get()
 
 
-def rules(mod, **config):
+def rules(mod, precision="float32", **config):
     """Rules of the kernels of a module."""
     with tvm.target.Target(TARGET), tvm.transform.PassContext(config=config):
-        lowered = relax.get_pipeline("zero", tvm.target.Target(TARGET))(mod)
+        pipeline = relax.get_pipeline("zero", tvm.target.Target(TARGET), precision=precision)
+        lowered = pipeline(mod)
     return sorted(
         str(f.attrs["kernel_rule"])
         for f in lowered.functions.values()
@@ -35,8 +36,8 @@ def rules(mod, **config):
     )
 
 
-def run(mod, inputs, pipeline="default"):
-    ex = relax.build(mod, TARGET, relax_pipeline=pipeline)
+def run(mod, inputs, pipeline="default", precision="float32"):
+    ex = relax.build(mod, TARGET, relax_pipeline=pipeline, precision=precision)
     out = relax.VirtualMachine(ex, tvm.cpu())["main"](*[tvm.runtime.tensor(x) for x in inputs])
     return out.numpy() if hasattr(out, "numpy") else [o.numpy() for o in out]
 
@@ -142,6 +143,56 @@ def test_only_float32_and_a_switch():
     assert "attention" not in rules(module(shapes, make, "float64"))
     assert rules(module(shapes, make)) == ["attention"]
     assert "attention" not in rules(module(shapes, make), **{"kernels.attention": False})
+
+
+def relative(got, want):
+    return np.abs(got - want).max() / np.abs(want).max()
+
+
+@pytest.mark.parametrize("queries, keys", [(1, 40), (33, 33), (20, 150)])
+def test_products_in_bfloat16_stream_too(queries, keys):
+    def make(bb, x, y, mask):
+        def projected(x, length, seed):
+            rng = np.random.default_rng(seed)
+            w = relax.const((0.2 * rng.standard_normal((48, 48))).astype("float32"))
+            heads_of = bb.emit(op.reshape(bb.emit(op.matmul(x, w)), (2, length, 3, 16)))
+            return heads(bb, heads_of)
+
+        def score(bb, s):
+            s = bb.emit(op.divide(s, relax.const(4.0)))
+            return bb.emit(op.add(s, mask))
+
+        k, v = projected(y, keys, 3), projected(y, keys, 4)
+        out = heads(bb, products(bb, projected(x, queries, 2), k, v, score))
+        out = bb.emit(op.reshape(out, (2, queries, 48)))
+        w = relax.const(np.random.default_rng(5).standard_normal((48, 48)).astype("float32"))
+        return bb.emit(op.matmul(out, w))
+
+    shapes = [(2, queries, 48), (2, keys, 48), (1, 1, 1, keys)]
+    mod, inputs = module(shapes, make), rand(shapes)
+    found = rules(mod, "bf16")
+    assert found.count("attention") == 1 and "row" not in found
+    exact = run(mod, inputs)
+    fast, plain = (run(mod, inputs, pipeline, "bf16") for pipeline in ("default", "plain"))
+    assert 0 < relative(fast, exact) < 2e-2
+    # No worse than operator by operator.
+    assert relative(fast, exact) < 1.5 * relative(plain, exact)
+
+
+def test_a_cache_that_is_a_result_stays_in_float32():
+    def make(bb, q, k, v, past_k, past_v):
+        k = bb.emit(op.concat([past_k, k], axis=2))
+        v = bb.emit(op.concat([past_v, v], axis=2))
+        return [products(bb, q, k, v), k, v]
+
+    shapes = [(1, 3, 1, 16)] * 3 + [(1, 3, 30, 16)] * 2
+    mod, inputs = module(shapes, make), rand(shapes)
+    # Keys and values are rounded where they are read, by no kernel of its own.
+    assert rules(mod, "bf16") == ["attention", "map"]
+    exact, got = run(mod, inputs), run(mod, inputs, precision="bf16")
+    np.testing.assert_array_equal(got[1], exact[1])
+    np.testing.assert_array_equal(got[2], exact[2])
+    assert relative(got[0], exact[0]) < 2e-2
 
 
 def softmax_oracle(q, k, v, bias, causal, window):

@@ -366,7 +366,10 @@ def test_what_is_refused():
     with pytest.raises(OpNotImplemented, match=r"com.microsoft.QAttention"):
         from_onnx(make_model([attention], {"x": x}, {"s": scale(1)}))
     blocks = helper.make_node("QuantizeLinear", ["x", "s"], ["y"], block_size=2)
-    with pytest.raises(OpNotImplemented, match="block_size"):
+    with pytest.raises(ValueError, match="expects 2 numbers for axis 1 of the scale"):
+        from_onnx(make_model([blocks], {"x": x}, {"s": real(2, 3)}, opset=21))
+    blocks = helper.make_node("QuantizeLinear", ["x", "s"], ["y"], block_size=-2)
+    with pytest.raises(ValueError, match="block_size must be at least 0"):
         from_onnx(make_model([blocks], {"x": x}, {"s": real(2, 2)}, opset=21))
     scales = microsoft("QLinearAdd", ["x", "s", "z", "x", "s", "z", "s", "z"])
     weights = {"s": real(2), "z": np.zeros(2, "uint8")}

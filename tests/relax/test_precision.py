@@ -29,8 +29,14 @@ def narrowed(mod):
         [relax.transform.Normalize(), relax.transform.NarrowProducts()]
     )(mod)
     relax.analysis.well_formed(after)
+
+    def dtype(ty):
+        fields = ty.fields if isinstance(ty, relax.TupleType) else [ty]
+        (only,) = {str(f.dtype.dtype) for f in fields}
+        return only
+
     return [
-        (b.value.op.name.removeprefix("relax."), str(b.var.ty.dtype.dtype))
+        (b.value.op.name.removeprefix("relax."), dtype(b.var.ty))
         for block in after["main"].body.blocks
         for b in block.bindings
         if isinstance(b.value, tvm.ir.Call)
@@ -60,7 +66,19 @@ def transposed(emit, x):
     return emit(op.nn.conv2d(emit(op.nn.relu(y)), relax.const(rand(4, 8, 1, 1, seed=1))))
 
 
+def selections(emit, x):
+    """Values that are only moved or selected on the way from one convolution to the next."""
+    y = emit(op.nn.conv2d(x, relax.const(rand(16, 3, 3, 3)), padding=1))
+    y = emit(op.nn.max_pool2d(y, (3, 3), (2, 2), padding=(1, 1)))
+    y = emit(op.image.resize2d(y, (10, 12), method="nearest_neighbor"))
+    halves = emit(op.split(y, 2, axis=1))
+    left, right = (emit(relax.TupleGetItem(halves, i)) for i in range(2))
+    left = emit(op.nn.conv2d(left, relax.const(rand(8, 8, 3, 3, seed=1)), padding=1))
+    return emit(op.add(left, right))
+
+
 NETWORKS = {
+    "selections": (selections, (1, 3, 9, 11)),
     "layers": (two_layers, (5, 48)),
     "convolutions": (convolutions, (1, 3, 9, 10)),
     "transposed": (transposed, (1, 3, 5, 6)),
@@ -102,6 +120,67 @@ def test_moved_values_are_narrow_before_they_move():
 
     found = narrowed(build([(4, 4)], make))
     assert ("permute_dims", "bfloat16") in found and ("permute_dims", "float32") not in found
+
+
+def test_selected_values_are_narrow_before_they_are_selected():
+    assert narrowed(build([(1, 3, 9, 11)], selections)) == [
+        ("astype", "bfloat16"),  # x
+        ("astype", "bfloat16"),  # a weight
+        ("nn.conv2d", "float32"),
+        ("astype", "bfloat16"),
+        ("nn.max_pool2d", "bfloat16"),
+        ("image.resize2d", "bfloat16"),
+        ("split", "bfloat16"),
+        ("astype", "bfloat16"),  # a weight
+        ("nn.conv2d", "float32"),
+        ("astype", "float32"),  # the half that the sum reads
+        ("add", "float32"),
+    ]
+
+
+def test_depthwise_convolutions_read_narrow_values_and_multiply_wide_ones():
+    def make(emit, x):
+        y = emit(op.nn.conv2d(x, relax.const(rand(16, 1, 3, 3, seed=1)), padding=1, groups=16))
+        return emit(op.nn.conv2d(y, relax.const(rand(8, 16, 1, 1, seed=2))))
+
+    mod = build([(1, 16, 9, 10)], make)
+    assert narrowed(mod) == [
+        ("astype", "bfloat16"),  # x
+        ("nn.conv2d", "float32"),
+        ("astype", "bfloat16"),
+        ("astype", "bfloat16"),  # the weight of the product
+        ("nn.conv2d", "float32"),
+    ]
+
+
+def test_winograd_multiplies_wide_where_that_is_less_work():
+    """The weight is not rounded either: the error is that of the input alone."""
+    weight = rand(64, 64, 3, 3) / 24
+
+    def make(emit, x):
+        y = emit(op.nn.conv2d(x, relax.const(weight), padding=1))
+        return emit(op.nn.conv2d(y, relax.const(rand(8, 64, 1, 1, seed=2))))
+
+    mod, x = build([(1, 64, 56, 56)], make), rand(1, 64, 56, 56)
+    target = tvm.target.Target({"kind": "llvm", "mcpu": "cooperlake", "num-cores": 1})
+    found = {}
+    for on in (True, False):
+        with target, tvm.transform.PassContext(config={"kernels.winograd": on}):
+            lowered = relax.get_pipeline("zero", target, precision="bf16")(mod)
+        funcs = [f for f in lowered.functions.values() if isinstance(f, tvm.tirx.PrimFunc)]
+        found[on] = [str(f.attrs["kernel_rule"]) for f in funcs]
+    assert "winograd" in found[True] and "winograd" not in found[False]
+    exact, got = run(mod, [x], "float32"), run(mod, [x], "bf16")
+    assert 0 < np.abs(got - exact).max() / np.abs(exact).max() < 1e-2
+
+
+def test_kernels_convert_by_the_instruction_of_the_processor():
+    mod = build([(5, 48)], two_layers)
+    target = {"kind": "llvm", "mcpu": "cooperlake"}
+    for precision, wanted in (("bf16", True), ("float32", False)):
+        executable = tvm.compile(mod, target, precision=precision)
+        code = executable.mod.imports[0].inspect_source("s")
+        assert ("vcvtneps2bf16" in code) == wanted
 
 
 def test_results_of_the_function_are_not_rounded():

@@ -2,7 +2,6 @@
 # SPDX-FileCopyrightText: The OpenTVM authors
 """Programs given as scripts run; imported models and each stage of compilation read back."""
 
-import os
 import subprocess
 import sys
 
@@ -119,7 +118,7 @@ def test_each_stage_of_compilation_reads_back():
     assert compared > 40
 
 
-def test_the_dump_of_a_stage_reads_back(tmp_path):
+def test_the_dump_of_a_stage_reads_back(tmp_path, child_env):
     program = tmp_path / "program.py"
     program.write_text(
         "import sys, tvm\n"
@@ -129,7 +128,7 @@ def test_the_dump_of_a_stage_reads_back(tmp_path):
     source = tmp_path / "source.txt"
     source.write_text(Classifier.script())
     dump = tmp_path / "dump"
-    env = {**os.environ, "TVM_DUMP": str(dump), "PYTHONPATH": os.pathsep.join(sys.path)}
+    env = child_env(TVM_DUMP=dump)
     subprocess.run([sys.executable, str(program), str(source)], env=env, check=True)
     files = sorted(p for p in dump.rglob("*") if p.is_file())
     assert files

@@ -134,6 +134,34 @@ def test_residual_addition_is_part_of_the_convolution():
     check(mod, [numbers("uint8", 1, 3, 7, 9)])
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("relu", [False, True])
+def test_what_a_branch_adds_is_read_as_bytes(swapped, relu):
+    """Of two convolutions that are added the first one adds; the other's result is stored."""
+
+    def make(emit, x):
+        x = dequantized(emit, x)
+        branches = []
+        for size in (1, 3):
+            y = emit(op.nn.conv2d(x, weight(emit, 4, 3, size, size), padding=size // 2))
+            branches.append(dequantized(emit, quantized(emit, y), 0.51, 120))
+        y = emit(op.add(*reversed(branches) if swapped else branches))
+        return quantized(emit, emit(op.nn.relu(y)) if relu else y, 0.4, 3)
+
+    mod = build([("x", (1, 3, 7, 9), "uint8")], make)
+    fused = tvm.ir.transform.Sequential(
+        list(relax._ffi_api.GetPipeline("zero", tvm.target.Target("llvm"), "float32"))
+    )(mod)
+    kernels = {
+        str(v.name_hint): f for v, f in fused.functions.items() if isinstance(f, tvm.tirx.PrimFunc)
+    }
+    results = [
+        f.params[len(f.params) - 1].ty.dtype for name, f in kernels.items() if "conv2d" in name
+    ]
+    assert [str(dtype) for dtype in results] == ["uint8", "uint8"], kernels.keys()
+    check(mod, [numbers("uint8", 1, 3, 7, 9)])
+
+
 @pytest.mark.parametrize(
     "move",
     [

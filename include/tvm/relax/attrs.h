@@ -155,7 +155,8 @@ TVM_RELAX_ATTRS(Resize3DAttrs, (ffi::Array<double>, roi), (ffi::String, layout),
                 (double, extrapolation_value), (DataType, out_dtype));
 TVM_RELAX_ATTRS(GridSampleAttrs, (ffi::String, method), (ffi::String, layout),
                 (ffi::String, padding_mode), (bool, align_corners));
-TVM_RELAX_ATTRS(QuantizeAttrs, (DataType, out_dtype), (int64_t, axis));
+TVM_RELAX_ATTRS(QuantizeAttrs, (DataType, out_dtype), (int64_t, axis), (int64_t, block_size));
+TVM_RELAX_ATTRS(LowBitMatmulAttrs, (int64_t, bits), (int64_t, block_size));
 
 }  // namespace relax
 }  // namespace tvm

@@ -56,6 +56,8 @@ TVM_DLL Pass NarrowProducts();
 TVM_DLL Pass PlanLayout(Target target);
 /// Groups of operators around anchors, each lowered to one PrimFunc, called by call_tir.
 TVM_DLL Pass LowerGroups(Target target);
+/// Attribute `tirx.flush_subnormals` of all functions of blocks.
+TVM_DLL Pass FlushSubnormals();
 /// The loops of the kernel rules for all functions of blocks.
 TVM_DLL Pass DispatchKernels(Target target);
 

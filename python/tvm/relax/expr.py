@@ -10,9 +10,8 @@ import numpy as np
 
 import tvm.runtime
 import tvm_ffi
-from tvm.ir import BaseFunc, Call, Expr, GlobalVar, IntImm, PrimType, Type
+from tvm.ir import BaseFunc, Call, Expr, GlobalVar, IntImm, PrimType, TupleType, Type
 from tvm.ir import expr as _ir_expr
-from tvm.ir.expr import is_prim_expr
 from tvm.runtime.scriptable import Scriptable
 from tvm_ffi import Object, register_object
 
@@ -360,6 +359,7 @@ def _check_operand(value):
 def _install_operators() -> None:
     """Python operators on tensors map to operators of the table."""
     from . import op
+    from .ty import AnyType
 
     def binary(name):
         def call(lhs, rhs):
@@ -380,8 +380,16 @@ def _install_operators() -> None:
     table["call"] = lambda f, args, attrs=None: Call(f, list(args), attrs)
 
     def getitem(self, index):
-        if is_prim_expr(self):
-            raise TypeError("a scalar expression cannot be indexed")
+        ty = self.ty
+        if isinstance(ty, TupleType):
+            # The end that Python waits for when it walks over the fields.
+            if isinstance(index, Integral) and not 0 <= index < len(ty.fields):
+                raise IndexError(
+                    f"Index out of bounds: the tuple has {len(ty.fields)} fields, but the index "
+                    f"is {index}"
+                )
+        elif not isinstance(ty, AnyType) and not ty.is_missing():
+            raise TypeError(f"an expression of type {ty} cannot be indexed")
         return TupleGetItem(self, index)
 
     Expr.__getitem__ = getitem

@@ -290,7 +290,10 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("relax.analysis.SymbolicVarsInType", SymbolicVarsInType)
       .def("relax.analysis.DefinableSymbolicVarsInType", DefinableSymbolicVarsInType)
       .def("relax.analysis.SubstituteType", SubstituteType)
-      .def("relax.analysis.DeriveCallRetType", DeriveCallRetType)
+      .def("relax.analysis.DeriveCallRetType",
+           [](const FuncTypeNode* func_ty, const CallNode* call, const BlockBuilder& ctx) {
+             return DeriveCallRetType(ffi::GetRef<FuncType>(func_ty), ffi::GetRef<Call>(call), ctx);
+           })
       .def("relax.analysis.EraseToWellDefined",
            [](const Type& ty, const Map<Var, PrimExpr>& shape_map, const Map<Var, Expr>& var_map) {
              return EraseToWellDefined(

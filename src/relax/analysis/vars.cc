@@ -179,7 +179,10 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("relax.analysis.used_vars", [](const Expr& e) { return Collect(e).used.list; })
       .def("relax.analysis.all_global_vars", AllGlobalVars)
       .def("relax.analysis.get_var2val", VarToValue)
-      .def("relax.analysis.contains_impure_call", ContainsImpureCall)
+      .def("relax.analysis.contains_impure_call",
+           [](const ExprNode* e, Optional<Var> own_name) {
+             return ContainsImpureCall(ffi::GetRef<Expr>(e), own_name);
+           })
       .def("relax.analysis.post_order_visit",
            [](const Expr& e, ffi::Function f) { PostOrderVisit(e, [&](const Expr& x) { f(x); }); });
 }

@@ -273,6 +273,7 @@ void VerifyModule(const IRModule& mod) { WellFormed(mod, true); }
 }  // namespace
 
 void WellFormed(const ffi::ObjectRef& obj, bool check_ty) {
+  TVM_FFI_CHECK(obj.defined(), TypeError) << "expected a module or a function, got None";
   if (auto mod = obj.as<IRModule>()) {
     WellFormedChecker checker(mod, check_ty);
     for (const auto& [gv, base] : mod.value()->SortedFunctions()) {
@@ -291,6 +292,7 @@ void WellFormed(const ffi::ObjectRef& obj, bool check_ty) {
 }
 
 bool CheckWellFormed(const ffi::ObjectRef& obj, bool check_ty) {
+  TVM_FFI_CHECK(obj.defined(), TypeError) << "expected a module or a function, got None";
   try {
     WellFormed(obj, check_ty);
     return true;

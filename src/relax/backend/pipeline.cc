@@ -46,19 +46,27 @@ Array<Pass> Fusion(const Target& target, const String& precision) {
   Append(&list, Precision(precision));
   Append(&list, {transform::PlanLayout(target), transform::FoldConstant(),
                  transform::CanonicalizeBindings(), transform::DeadCodeElimination(),
-                 transform::LowerGroups(target), transform::DeadCodeElimination(),
-                 transform::DispatchKernels(target)});
+                 transform::LowerGroups(target), transform::DeadCodeElimination()});
+  if (precision == "bf16") list.push_back(transform::FlushSubnormals());
+  list.push_back(transform::DispatchKernels(target));
   return list;
 }
 
 /// From kernel calls to what the virtual machine runs.
 Array<Pass> Lowering() {
   return {
-      transform::ToNonDataflow(),         transform::RemovePurityChecking(),
-      transform::CallTIRRewrite(),        transform::CanonicalizeBindings(),
-      transform::StaticPlanBlockMemory(), transform::LowerAllocTensor(),
-      transform::KillAfterLastUse(),      transform::LowerRuntimeBuiltin(),
-      transform::ComputePrimValue(),      transform::VMShapeLower(),
+      transform::ToNonDataflow(),
+      transform::RemovePurityChecking(),
+      transform::CallTIRRewrite(),
+      transform::CanonicalizeBindings(),
+      // Tuples of several results, of which only the elements are used.
+      transform::DeadCodeElimination(),
+      transform::StaticPlanBlockMemory(),
+      transform::LowerAllocTensor(),
+      transform::KillAfterLastUse(),
+      transform::LowerRuntimeBuiltin(),
+      transform::ComputePrimValue(),
+      transform::VMShapeLower(),
       transform::AttachGlobalSymbol(),
   };
 }

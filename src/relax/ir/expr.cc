@@ -70,6 +70,7 @@ void IfNode::RegisterReflection() {
 }
 
 Constant::Constant(ffi::Tensor data, Optional<Type> ty, Span span) {
+  TVM_FFI_CHECK(data.defined(), TypeError) << "a Constant needs a tensor, found None";
   auto node = ffi::make_object<ConstantNode>();
   if (ty.has_value()) {
     const auto* tensor_ty = ty.value().as<TensorTypeNode>();
@@ -116,6 +117,7 @@ Tuple::Tuple(Array<Expr> fields, Span span) {
   bool typed = true;
   Array<Type> types;
   for (const Expr& f : fields) {
+    TVM_FFI_CHECK(f.defined(), TypeError) << "a field of a Tuple must be an expression, found None";
     typed = typed && !f->ty.IsMissing();
     types.push_back(f->ty);
   }
@@ -126,6 +128,7 @@ Tuple::Tuple(Array<Expr> fields, Span span) {
 }
 
 TupleGetItem::TupleGetItem(Expr tuple, int index, Span span) {
+  TVM_FFI_CHECK(tuple.defined(), TypeError) << "TupleGetItem needs a tuple, found None";
   TVM_FFI_CHECK(index >= 0, ValueError)
       << "Index out of bounds: a tuple index must not be negative, but got " << index;
   auto node = ffi::make_object<TupleGetItemNode>();

@@ -79,6 +79,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   Resize3DAttrs::RegisterReflection();
   GridSampleAttrs::RegisterReflection();
   QuantizeAttrs::RegisterReflection();
+  LowBitMatmulAttrs::RegisterReflection();
 }
 
 }  // namespace relax

@@ -46,18 +46,19 @@ int64_t PanelOf(const LowerArgs& a) {
   return it == a.anchor_attrs.end() ? 0 : (*it).second.cast<int64_t>();
 }
 
-/// Row `k` of column `col` of a weight in panels.
+/// Row `k` of column `col` of a weight in panels; `group` is undefined when there is but one.
 PrimExpr ReadPacked(const LowerArgs& a, const te::Tensor& packed, const PrimExpr& k,
-                    const PrimExpr& col) {
+                    const PrimExpr& col, const PrimExpr& group = PrimExpr()) {
   const PrimExpr panel = Int64(PanelOf(a));
   Array<PrimExpr> at{tvm::floordiv(col, panel), k, tvm::floormod(col, panel)};
   auto it = a.anchor_attrs.find(kernels::kKGroup);
   if (it != a.anchor_attrs.end()) {
-    const PrimExpr group = Int64((*it).second.cast<int64_t>());
+    const PrimExpr words = Int64((*it).second.cast<int64_t>());
     const bool sums_first = a.anchor_attrs.count(kernels::kColumnSums) != 0;
-    at.Set(1, tvm::floordiv(k, group) + Int64(sums_first ? 1 : 0));
-    at.push_back(tvm::floormod(k, group));
+    at.Set(1, tvm::floordiv(k, words) + Int64(sums_first ? 1 : 0));
+    at.push_back(tvm::floormod(k, words));
   }
+  if (group.defined()) at.insert(at.begin(), group);
   return packed(at);
 }
 
@@ -226,56 +227,43 @@ te::Tensor PadSpatial(const te::Tensor& x, const ConvSpec& s, const std::string&
                      "pad", "injective,pad");
 }
 
-}  // namespace
+/// A convolution while it is lowered.
+struct ConvBody {
+  const LowerArgs& a;
+  ConvSpec s;
+  te::Tensor x;               ///< the image, with its border
+  Array<PrimExpr> weight;     ///< shape of the weight, not packed
+  Array<tirx::IterVar> axes;  ///< the taps, then the channels of a group unless there is but one
+  DataType acc;
 
-void LowerConv(LowerArgs& a) {
-  ConvSpec s = SpecOf(a);
-  const te::Tensor& w = a[1];
-  Array<PrimExpr> ws = a.call->args[1]->ty.as<TensorTypeNode>()->GetShape().value();
-  auto W = [&](char c) { return ws[LayoutAxis(s.kernel_layout, c)]; };
-  te::Tensor x =
-      PadSpatial(a[0], s, std::string(s.data_layout.data(), s.data_layout.size()), BorderOf(a));
-  Array<tirx::IterVar> axes;
-  for (char c : s.axes) axes.push_back(ReduceAxis(W(c), c == 'W' ? "kw" : c == 'H' ? "kh" : "kd"));
-  bool one_channel = IsConstInt(W('I'), 1);
-  if (!one_channel) axes.push_back(ReduceAxis(W('I'), "ic"));
-  DataType out = a.OutDtype(), acc = AccType(out);
-  int64_t panel = PanelOf(a);
-  auto oc = AsInt(W('O'));
-  bool depthwise = s.groups > 1 && one_channel && oc && *oc == s.groups;
-
-  Attr attrs{{"tile_op", String("conv" + std::to_string(s.dims) + "d")}};
-  if (depthwise) {
-    attrs = Attr();
-    if (s.dims == 2 && s.out_layout == "NHWC" && s.data_layout == "NHWC") {
-      attrs.Set("tile_op", String("window"));
-      for (int d = 0; d < 2; ++d) {
-        std::string axis = d == 0 ? "h" : "w";
-        PrimExpr in = a[0].shape()[LayoutAxis(s.data_layout, s.axes[d])];
-        attrs.Set("in_" + axis, AsInt(in).value_or(0));
-        attrs.Set("stride_" + axis, s.strides[d]);
-        attrs.Set("pad_" + axis, s.padding[d]);
-        attrs.Set("dilation_" + axis, s.dilation[d]);
-      }
-    }
+  PrimExpr Extent(char axis) const { return weight[LayoutAxis(s.kernel_layout, axis)]; }
+  /// Channels that a group computes.
+  PrimExpr Columns() const { return tvm::floordiv(Extent('O'), Int64(s.groups)); }
+  bool HasOneChannel() const { return IsConstInt(Extent('I'), 1); }
+  bool IsDepthwise() const {
+    auto out = AsInt(Extent('O'));
+    return s.groups > 1 && HasOneChannel() && out && *out == s.groups;
   }
-  a.out = {SumBlock(a, a.OutShape(), out, attrs, [&](const Array<Var>& i) {
-    PrimExpr n = i[LayoutAxis(s.out_layout, 'N')], c = i[LayoutAxis(s.out_layout, 'C')];
+  /// Whether the channels of the result are computed as (group, column), as the rules for products
+  /// want it.
+  bool SplitsGroups() const {
+    return s.groups > 1 && s.dims == 2 && !IsDepthwise() && s.data_layout == "NHWC" &&
+           s.out_layout == "NHWC" && s.kernel_layout == "HWIO";
+  }
+
+  /// The sum for channel `c` at a place of picture `n`: channel `column` of `group`, which is
+  /// undefined where channels are not split. Its input channels begin at `first`.
+  PrimExpr Sum(const PrimExpr& n, const std::vector<PrimExpr>& place, const PrimExpr& first,
+               const PrimExpr& c, const PrimExpr& column, const PrimExpr& group) const {
+    const te::Tensor& w = a[1];
+    const int64_t panel = PanelOf(a);
     std::vector<PrimExpr> pos, tap;
     for (int d = 0; d < s.dims; ++d) {
-      PrimExpr o = i[LayoutAxis(s.out_layout, s.axes[d])];
-      PrimExpr k = axes[d]->var;
-      tap.push_back(k);
-      pos.push_back(o * Int64(s.strides[d]) + k * Int64(s.dilation[d]));
+      tap.push_back(axes[d]->var);
+      pos.push_back(place[d] * Int64(s.strides[d]) + tap[d] * Int64(s.dilation[d]));
     }
-    PrimExpr ic = one_channel ? Int64(0) : PrimExpr(axes[s.dims]->var);
-    PrimExpr channel = ic;
-    if (depthwise) {
-      channel = c;
-    } else if (s.groups > 1) {
-      channel = tvm::floordiv(c, tvm::floordiv(W('O'), Int64(s.groups))) * W('I') + ic;
-    }
-    PrimExpr xv = x(Place(s.data_layout, 'N', n, 'C', channel, s.axes, pos));
+    PrimExpr ic = HasOneChannel() ? Int64(0) : PrimExpr(axes[s.dims]->var);
+    PrimExpr xv = x(Place(s.data_layout, 'N', n, 'C', first + ic, s.axes, pos));
     PrimExpr wv;
     if (a.anchor_attrs.count(kernels::kWinograd)) {
       wv = kernels::WinogradTap(tap[0], tap[1], [&](const PrimExpr& point) {
@@ -284,14 +272,73 @@ void LowerConv(LowerArgs& a) {
       });
     } else if (panel > 0) {
       PrimExpr row = Int64(0);
-      for (int d = 0; d < s.dims; ++d) row = row * W(s.axes[d]) + tap[d];
-      row = row * W('I') + ic;
-      wv = ReadPacked(a, w, row, c);
+      for (int d = 0; d < s.dims; ++d) row = row * Extent(s.axes[d]) + tap[d];
+      wv = ReadPacked(a, w, row * Extent('I') + ic, column, group);
     } else {
       wv = w(Place(s.kernel_layout, 'O', c, 'I', ic, s.axes, tap));
     }
     return te::sum(tvm::cast(acc, xv) * tvm::cast(acc, wv), axes);
-  })};
+  }
+};
+
+/// What the rule for windows wants to know of a depthwise convolution; nothing in other layouts.
+Attr DepthwiseAttrs(const LowerArgs& a, const ConvSpec& s) {
+  Attr attrs;
+  if (s.dims != 2 || s.out_layout != "NHWC" || s.data_layout != "NHWC") return attrs;
+  attrs.Set("tile_op", String("window"));
+  for (int d = 0; d < 2; ++d) {
+    std::string axis = d == 0 ? "h" : "w";
+    PrimExpr in = a[0].shape()[LayoutAxis(s.data_layout, s.axes[d])];
+    attrs.Set("in_" + axis, AsInt(in).value_or(0));
+    attrs.Set("stride_" + axis, s.strides[d]);
+    attrs.Set("pad_" + axis, s.padding[d]);
+    attrs.Set("dilation_" + axis, s.dilation[d]);
+  }
+  return attrs;
+}
+
+}  // namespace
+
+void LowerConv(LowerArgs& a) {
+  ConvBody body{a,  SpecOf(a),
+                {}, a.call->args[1]->ty.as<TensorTypeNode>()->GetShape().value(),
+                {}, AccType(a.OutDtype())};
+  const ConvSpec& s = body.s;
+  body.x =
+      PadSpatial(a[0], s, std::string(s.data_layout.data(), s.data_layout.size()), BorderOf(a));
+  for (char c : s.axes) {
+    body.axes.push_back(ReduceAxis(body.Extent(c), c == 'W' ? "kw" : c == 'H' ? "kh" : "kd"));
+  }
+  if (!body.HasOneChannel()) body.axes.push_back(ReduceAxis(body.Extent('I'), "ic"));
+  const Attr product{{"tile_op", String("conv" + std::to_string(s.dims) + "d")}};
+  if (body.SplitsGroups()) {
+    const Array<PrimExpr> shape = a.OutShape();
+    const PrimExpr columns = body.Columns();
+    te::Tensor sums = SumBlock(a, {shape[0], shape[1], shape[2], Int64(s.groups), columns},
+                               a.OutDtype(), product, [&](const Array<Var>& i) {
+                                 return body.Sum(i[0], {i[1], i[2]}, i[3] * body.Extent('I'),
+                                                 i[3] * columns + i[4], i[4], i[3]);
+                               });
+    a.out = {te::compute(shape, te::FCompute([&](const Array<Var>& i) {
+                           return sums(i[0], i[1], i[2], tvm::floordiv(i[3], columns),
+                                       tvm::floormod(i[3], columns));
+                         }),
+                         "channels", "injective")};
+    return;
+  }
+  const bool depthwise = body.IsDepthwise();
+  a.out = {SumBlock(a, a.OutShape(), a.OutDtype(), depthwise ? DepthwiseAttrs(a, s) : product,
+                    [&](const Array<Var>& i) {
+                      PrimExpr n = i[LayoutAxis(s.out_layout, 'N')],
+                               c = i[LayoutAxis(s.out_layout, 'C')];
+                      std::vector<PrimExpr> place;
+                      for (char axis : s.axes) place.push_back(i[LayoutAxis(s.out_layout, axis)]);
+                      PrimExpr first = depthwise ? c
+                                       : s.groups > 1
+                                           ? tvm::floordiv(c, body.Columns()) * body.Extent('I')
+                                           : Int64(0);
+                      return body.Sum(n, place, first, c, c, PrimExpr());
+                    })};
 }
 
 void LowerConvTranspose(LowerArgs& a) {

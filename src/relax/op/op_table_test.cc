@@ -114,6 +114,24 @@ TEST(Inference, BroadcastingAndItsErrors) {
   EXPECT_EQ(KindOfError([] { MakeOp("exp", {}); }), "ValueError");
 }
 
+TEST(Inference, ProductsWithLowBits) {
+  auto infer = [&](int64_t bits, int64_t block, std::vector<int64_t> weight,
+                   std::vector<int64_t> scale, DataType zero = DataType::UInt(8)) {
+    return Infer(MakeOp("nn.low_bit_matmul",
+                        {TensorVar("x", {2, 3, 20}), TensorVar("w", weight, DataType::UInt(8)),
+                         TensorVar("s", scale), TensorVar("z", {}, zero)},
+                        {{"bits", bits}, {"block_size", block}}));
+  };
+  EXPECT_EQ(Shape(infer(4, 16, {12, 5}, {2, 5})), (std::vector<int64_t>{2, 3, 5}));
+  EXPECT_EQ(Shape(infer(8, 20, {20, 5}, {})), (std::vector<int64_t>{2, 3, 5}));
+  EXPECT_EQ(KindOfError([&] { infer(3, 16, {12, 5}, {2, 5}); }), "ValueError");
+  EXPECT_EQ(KindOfError([&] { infer(4, 12, {12, 5}, {2, 5}); }), "ValueError");
+  EXPECT_EQ(KindOfError([&] { infer(4, 16, {10, 5}, {2, 5}); }), "ValueError");
+  EXPECT_EQ(KindOfError([&] { infer(4, 16, {12, 5}, {3, 5}); }), "ValueError");
+  EXPECT_EQ(KindOfError([&] { infer(4, 16, {12, 5}, {2}); }), "ValueError");
+  EXPECT_EQ(KindOfError([&] { infer(4, 16, {12, 5}, {2, 5}, DataType::Int(8)); }), "TypeError");
+}
+
 TEST(Inference, SymbolicDimensions) {
   Var n("n", DataType::Int(64)), m("m", DataType::Int(64));
   PrimExpr pn = Downcast<PrimExpr>(n), pm = Downcast<PrimExpr>(m);

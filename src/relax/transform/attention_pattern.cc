@@ -17,24 +17,46 @@ namespace {
 constexpr const char* kAttention = "attention";
 constexpr int kMostSteps = 8;  // elementwise operators on the way from the product to the softmax
 
-std::optional<std::vector<int64_t>> StaticFloatDims(const Expr& e) {
-  const auto* t = e->ty.as<TensorTypeNode>();
-  if (t == nullptr || t->IsUnknownDtype() || t->ElementType() != DataType::Float(32)) {
-    return std::nullopt;
-  }
-  auto shape = t->GetStaticShape();
+bool IsNumber(const Type& type, DataType dtype) {
+  const auto* t = type.as<TensorTypeNode>();
+  return t != nullptr && !t->IsUnknownDtype() && t->ElementType() == dtype;
+}
+
+bool IsFloat(const Expr& e) { return IsNumber(e->ty, DataType::Float(32)); }
+bool IsNarrow(const Expr& e) { return IsNumber(e->ty, DataType::BFloat(16)); }
+
+/// Dimensions of an operand of a product: float32, or rounded to bfloat16.
+std::optional<std::vector<int64_t>> StaticDims(const Expr& e) {
+  if (!IsFloat(e) && !IsNarrow(e)) return std::nullopt;
+  auto shape = e->ty.as<TensorTypeNode>()->GetStaticShape();
   if (!shape.has_value()) return std::nullopt;
   return std::vector<int64_t>(shape.value().begin(), shape.value().end());
 }
 
-bool HasRule(int64_t batch, int64_t rows, int64_t keys, int64_t depth, const Target& target) {
+std::optional<std::vector<int64_t>> StaticFloatDims(const Expr& e) {
+  return IsFloat(e) ? StaticDims(e) : std::nullopt;
+}
+
+/// Whether it only rounds float32 to bfloat16, as operands of products in bfloat16 are.
+bool IsRounding(const CallNode* call) {
+  return call->op.same_as(TVM_RX_OP("astype")) && IsFloat(call->args[0]) &&
+         IsNumber(call->ty, DataType::BFloat(16));
+}
+
+struct AttentionSizes {
+  int64_t batch, rows, keys, depth;
+};
+
+bool HasRule(const AttentionSizes& sizes, const Expr& k, const Expr& v, const Target& target) {
   kernels::KernelQuery query;
   query.tile_op = kAttention;
-  query.a_dtype = query.b_dtype = query.out_dtype = DataType::Float(32);
-  query.batch = batch;
-  query.m = rows;
-  query.n = keys;
-  query.k = depth;
+  query.a_dtype = k->ty.as<TensorTypeNode>()->ElementType();
+  query.b_dtype = v->ty.as<TensorTypeNode>()->ElementType();
+  query.out_dtype = DataType::Float(32);
+  query.batch = sizes.batch;
+  query.m = sizes.rows;
+  query.n = sizes.keys;
+  query.k = sizes.depth;
   return kernels::Query(query, target).has_value();
 }
 
@@ -45,15 +67,19 @@ class AttentionFinder {
   std::optional<std::vector<int>> Find(int last) {
     const CallNode* product = p_.nodes[last].call;
     members_ = {last};
-    const int softmax = ProducerOf(last, product->args[0]);
+    int softmax = ProducerOf(last, product->args[0]);
+    if (Inner(softmax) && IsRounding(p_.nodes[softmax].call)) {
+      members_.push_back(softmax);
+      softmax = ProducerOf(softmax, p_.nodes[softmax].call->args[0]);
+    }
     if (!Inner(softmax) || !IsRowSoftmax(p_.nodes[softmax].call)) return std::nullopt;
     members_.push_back(softmax);
     const CallNode* scores = FindScores(softmax, p_.nodes[softmax].call->args[0], 0);
     if (scores == nullptr || !Accepts(scores, product)) return std::nullopt;
     const int first = members_.back();
-    AddTransposes(first, scores->args[0]);
-    AddTransposes(first, scores->args[1]);
-    AddTransposes(last, product->args[1]);
+    AddMoves(first, scores->args[0]);
+    AddMoves(first, scores->args[1]);
+    AddMoves(last, product->args[1]);
     return members_;
   }
 
@@ -105,8 +131,8 @@ class AttentionFinder {
 
   /// Both products over the same batch dimensions, nothing packed.
   bool Accepts(const CallNode* scores, const CallNode* product) const {
-    auto q = StaticFloatDims(scores->args[0]), k = StaticFloatDims(scores->args[1]),
-         s = StaticFloatDims(GetRef<Call>(scores)), v = StaticFloatDims(product->args[1]),
+    auto q = StaticDims(scores->args[0]), k = StaticDims(scores->args[1]),
+         s = StaticFloatDims(GetRef<Call>(scores)), v = StaticDims(product->args[1]),
          out = StaticFloatDims(GetRef<Call>(product));
     if (!q || !k || !s || !v || !out || q->size() < 2) return false;
     for (const auto* dims : {&*k, &*s, &*v, &*out}) {
@@ -119,14 +145,26 @@ class AttentionFinder {
     int64_t batch = 1;
     for (size_t d = 0; d + 2 < q->size(); ++d) batch *= (*q)[d];
     const size_t n = q->size();
-    return out->back() > 0 && HasRule(batch, (*s)[n - 2], (*s)[n - 1], q->back(), target_);
+    const AttentionSizes sizes{batch, (*s)[n - 2], (*s)[n - 1], q->back()};
+    return out->back() > 0 && HasRule(sizes, scores->args[1], product->args[1], target_);
   }
 
-  void AddTransposes(int reader, const Expr& operand) {
+  /// Transposes, and the rounding of what others read in float32. A rounding that is all that reads
+  /// a value belongs to the kernel that makes it: it then has half the bytes.
+  void AddMoves(int reader, const Expr& operand) {
     const int i = ProducerOf(reader, operand);
-    if (!Inner(i) || !p_.nodes[i].call->op.same_as(TVM_RX_OP("permute_dims"))) return;
+    if (!Inner(i)) return;
+    const CallNode* call = p_.nodes[i].call;
+    if (IsRounding(call)) {
+      const int source = ProducerOf(i, call->args[0]);
+      const bool shared =
+          source < 0 || p_.nodes[source].escapes || p_.nodes[source].consumers.size() > 1;
+      if (!shared) return;
+    } else if (!call->op.same_as(TVM_RX_OP("permute_dims"))) {
+      return;
+    }
     members_.push_back(i);
-    AddTransposes(i, p_.nodes[i].call->args[0]);
+    AddMoves(i, call->args[0]);
   }
 
   const Partition& p_;
@@ -148,7 +186,8 @@ bool StreamsAttention(const Call& call, const Target& target) {
     if (!StaticFloatDims(operand)) return false;
   }
   auto q = StaticFloatDims(call->args[0]), k = StaticFloatDims(call->args[1]);
-  return HasRule((*q)[0] * (*q)[2], (*q)[1], (*k)[1], (*q)[3], target);
+  const AttentionSizes sizes{(*q)[0] * (*q)[2], (*q)[1], (*k)[1], (*q)[3]};
+  return HasRule(sizes, call->args[1], call->args[2], target);
 }
 
 Map<String, ffi::Any> AttentionAnnotations() {

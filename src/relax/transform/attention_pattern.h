@@ -21,8 +21,8 @@ namespace relax {
 ///   last = R.matmul(p, v)
 ///
 /// with any elementwise operators between s and the softmax, which nothing else reads, and the
-/// transposes of q, k and v. nullopt when it is not that, when shapes are open or not float32, or
-/// when no kernel rule takes it.
+/// transposes of q, k and v. q, k, v and p may be rounded to bfloat16 by R.astype. nullopt when it
+/// is not that, when shapes are open or other values not float32, or when no kernel rule takes it.
 std::optional<std::vector<int>> AttentionMembers(const Partition& partition, int last,
                                                  const Target& target);
 

@@ -192,8 +192,8 @@ ffi::Tensor ReshapeTensor(const ffi::Tensor& src, const Shape& shape) {
 }
 
 ffi::Tensor PackPanels(const ffi::Tensor& src, int64_t k, int64_t n, int64_t stride_k,
-                       int64_t stride_n, int64_t panel) {
-  const int64_t panels = (n + panel - 1) / panel, bytes = ElementBytes(src);
+                       int64_t stride_n, int64_t panel, int64_t groups) {
+  const int64_t each = (n + panel - 1) / panel, panels = groups * each, bytes = ElementBytes(src);
   ffi::Tensor out = NewHostTensor({panels, k, panel}, DataType(src.dtype()));
   const char* from = TensorBytes(src);
   char* to = TensorBytes(out);
@@ -202,9 +202,9 @@ ffi::Tensor PackPanels(const ffi::Tensor& src, int64_t k, int64_t n, int64_t str
     T* d = reinterpret_cast<T*>(to);
     Split(panels, TensorByteSize(out), [&](int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; ++p) {
-        const int64_t width = std::min(panel, n - p * panel);
+        const int64_t at = p % each * panel, width = std::min(panel, n - at);
         T* first = d + p * k * panel;
-        const Loose<T>* column = s + p * panel * stride_n;
+        const Loose<T>* column = s + (p / each * n + at) * stride_n;
         if (width < panel) std::memset(first, 0, static_cast<size_t>(k * panel) * sizeof(T));
         if (stride_n == 1) {
           for (int64_t r = 0; r < k; ++r) {

@@ -21,9 +21,10 @@ ffi::Tensor CopyStrided(const ffi::Tensor& src, const std::vector<int64_t>& shap
                         const std::vector<int64_t>& strides, int64_t offset);
 /// The same bytes with other dimensions.
 ffi::Tensor ReshapeTensor(const ffi::Tensor& src, const std::vector<int64_t>& shape);
-/// A weight [k, n] (row-major with the given strides) as panels [ceil(n / panel), k, panel].
+/// A weight [k, groups * n] (row-major with the given strides) as panels [groups * ceil(n / panel),
+/// k, panel], those of each group together.
 ffi::Tensor PackPanels(const ffi::Tensor& src, int64_t k, int64_t n, int64_t stride_k,
-                       int64_t stride_n, int64_t panel);
+                       int64_t stride_n, int64_t panel, int64_t groups = 1);
 
 }  // namespace relax
 }  // namespace tvm

@@ -317,6 +317,7 @@ Optional<Expr> EvalCast(const Call& call) {
 Optional<Expr> EvalDequantize(const Call& call) {
   auto shape = StaticShape(call);
   if (!shape) return std::nullopt;
+  if (AttrsOf<QuantizeAttrs>(call.get())->block_size > 0) return std::nullopt;
   const DataType to = call->ty.as<TensorTypeNode>()->ElementType();
   Operand ops[3];
   for (int k = 0; k < 3; ++k) {

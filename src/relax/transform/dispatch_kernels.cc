@@ -6,12 +6,9 @@
 #include <tvm/kernels/rule.h>
 #include <tvm/relax/expr_functor.h>
 #include <tvm/relax/transform.h>
+#include <tvm/support/parallel_for.h>
 #include <tvm/tirx/function.h>
 
-#include <atomic>
-#include <exception>
-#include <mutex>
-#include <thread>
 #include <unordered_map>
 
 namespace tvm {
@@ -19,30 +16,6 @@ namespace relax {
 namespace transform {
 
 namespace {
-
-/// Runs f(i) for all i < n on all cores; rethrows the first exception.
-template <typename F>
-void ParallelFor(size_t n, const F& f) {
-  size_t workers = std::min<size_t>(n, std::max(1u, std::thread::hardware_concurrency()));
-  std::atomic<size_t> next{0};
-  std::exception_ptr error;
-  std::mutex mutex;
-  auto run = [&] {
-    for (size_t i = next++; i < n; i = next++) {
-      try {
-        f(i);
-      } catch (...) {
-        std::lock_guard<std::mutex> lock(mutex);
-        if (!error) error = std::current_exception();
-      }
-    }
-  };
-  std::vector<std::thread> threads;
-  for (size_t t = 1; t < workers; ++t) threads.emplace_back(run);
-  run();
-  for (std::thread& t : threads) t.join();
-  if (error) std::rethrow_exception(error);
-}
 
 /// How often the graph functions of a module name each global variable.
 std::unordered_map<std::string, int64_t> CountCalls(const IRModule& mod) {
@@ -75,7 +48,7 @@ IRModule Run(IRModule mod, const Target& target) {
     groups.push_back({gv->name_hint, f, it == calls.end() ? 1 : it->second});
   }
   const std::vector<kernels::KernelChoice> choices = kernels::ChooseKnobs(groups, target);
-  ParallelFor(work.size(), [&](size_t i) {
+  support::ParallelFor(work.size(), [&](size_t i) {
     TargetScope scope(target);
     TVM_FFI_VISIT_BEGIN();
     tirx::PrimFunc f = kernels::EmitChosen(work[i].second, target, choices[i]);

@@ -300,7 +300,10 @@ class Partitioner {
           take = transpose || (row && IsEwise(N(q).row) && SameShape(TypeOf(q), in)) ||
                  (m == a && IsBorderOf(N(q).call, N(a).call, N(q).binding->var));
         } else {
-          take = IsEwise(N(q).row) && SameShape(TypeOf(q), TypeOf(m)) && !FollowsAnchor(q);
+          // Integers that another anchor computes are read as such, and become floats here.
+          const bool widens = N(q).call->op.same_as(TVM_RX_OP("dequantize"));
+          take =
+              IsEwise(N(q).row) && SameShape(TypeOf(q), TypeOf(m)) && (widens || !FollowsAnchor(q));
         }
         if (!take || std::find(members->begin(), members->end(), q) != members->end()) continue;
         if (!Fits(*members, q)) continue;

@@ -212,10 +212,10 @@ class GroupLowering : public ExprMutator {
   Kernel Build(const std::vector<std::pair<Var, Call>>& ops, int anchor,
                const PackedWeight& packed) {
     KernelBuilder builder(target_);
-    if (packed.defined()) {
-      const auto* ty = packed.value->ty.as<TensorTypeNode>();
+    for (const auto& [original, value] : packed.operands) {
+      const auto* ty = value->ty.as<TensorTypeNode>();
       te::Tensor t = te::placeholder(ty->GetShape().value(), ty->ElementType(), "packed");
-      builder.BindInput(packed.original, packed.value, t);
+      builder.BindInput(original, value, t);
     }
     for (size_t i = 0; i < ops.size(); ++i) {
       Map<String, ffi::Any> attrs;
@@ -245,9 +245,9 @@ class GroupLowering : public ExprMutator {
                            const std::function<void(const Expr&, int)>& f) {
     std::unordered_map<const ffi::Object*, int> seen;
     int next = 0;
-    if (packed.defined()) {
-      seen[packed.original.get()] = next;
-      f(packed.value, next++);
+    for (const auto& [original, value] : packed.operands) {
+      seen[original.get()] = next;
+      f(value, next++);
     }
     std::unordered_set<const ffi::Object*> internal;
     std::function<void(const Expr&)> visit = [&](const Expr& a) {
@@ -302,10 +302,11 @@ class GroupLowering : public ExprMutator {
       }
       s += name + ":" + TypeText(e->ty, &key.symbolic) + ";";
     });
-    if (packed.defined()) {
-      names[packed.original.get()] = "p0";
+    int number = 0;
+    for (const auto& [original, value] : packed.operands) {
+      names[original.get()] = "p" + std::to_string(number++);
       s += "packed" + std::to_string(anchor) + packed.key + ";";
-      s += TypeText(packed.original->ty, &key.symbolic);
+      s += TypeText(original->ty, &key.symbolic);
     }
     if (auto border = packed.anchor_attrs.find(kBorder); border != packed.anchor_attrs.end()) {
       s += "border" + std::to_string((*border).second.cast<double>()) + ";";

@@ -15,6 +15,12 @@
 ///
 /// Depthwise convolutions take a float32 weight of whole numbers, and sum exactly in float32.
 ///
+///   R.matmul(x, R.dequantize(W, s, z))    (x of floats)
+///     =>  R.nn.low_bit_matmul(x, bits of W, s, z)
+///   R.nn.conv2d(x, R.dequantize(W, s, z)) =>  R.nn.conv2d(x, W - z, out_dtype="float32") * s
+///
+/// so that constant weights keep their 4 or 8 bits; scales of a product may be those of blocks.
+///
 ///   R.matmul(R.astype(x, "int32") - zx, R.astype(W, "int32") - zw)    (zx known at run time only)
 ///     =>  R.matmul(x, W, out_dtype="int32") - zx * sums of W
 ///
@@ -26,8 +32,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string_view>
+#include <tuple>
 #include <unordered_set>
+#include <vector>
 
 #include "relax/ir/utils.h"
 #include "relax/op/call_like.h"
@@ -81,6 +90,7 @@ class QuantizationLowering : public QuantizedMutator {
     ReEmit(b, value);
     Var var = Downcast<Var>(VisitExpr(b->var));
     uses_[var.get()] = uses_[b->var.get()];
+    place_[var.get()] = ++bindings_;
     Learn(var, value);
   }
 
@@ -91,9 +101,11 @@ class QuantizationLowering : public QuantizedMutator {
   Expr Cast(const Expr& e, DataType dtype) {
     return DtypeOf(e) == dtype ? e : Expr(Emit(Astype(e, dtype)));
   }
-  Expr Dequantize(const Expr& q, const Expr& scale, const Expr& zero, int axis) {
+  Expr Dequantize(const Expr& q, const Expr& scale, const Expr& zero, int axis, int64_t block = 0) {
     return MakeOp("dequantize", {q, scale, zero},
-                  {{"out_dtype", ffi::Any(kF32)}, {"axis", static_cast<int64_t>(axis)}});
+                  {{"out_dtype", ffi::Any(kF32)},
+                   {"axis", static_cast<int64_t>(axis)},
+                   {"block_size", block}});
   }
   Expr AddOffset(const Scaled& s) {
     if (std::all_of(s.offset.begin(), s.offset.end(), [](int64_t o) { return o == 0; })) {
@@ -176,13 +188,12 @@ class QuantizationLowering : public QuantizedMutator {
     const auto* attrs = AttrsOf<Conv2DAttrs>(call.get());
     const Quantized* x = FindQuantized(call->args[0]);
     const Quantized* w = FindQuantized(call->args[1]);
-    if (x == nullptr || w == nullptr || !x->per_tensor() || DtypeOf(call) != kF32) {
+    if (w == nullptr || !IsPlainLayout(attrs) || !w->varies_along(0) || DtypeOf(call) != kF32) {
       return std::nullopt;
     }
-    if (!IsPlainLayout(attrs)) return std::nullopt;
-    if ((w->scales.size() > 1 || w->zeros.size() > 1) && w->axis != 0) return std::nullopt;
+    if (x == nullptr || !x->per_tensor()) return WeightOnlyConv(call, *w);
     auto weight = PrepareWeight(w->q, w->zeros, 0, false);
-    if (!weight) return std::nullopt;
+    if (!weight) return WeightOnlyConv(call, *w);
     const auto channels = static_cast<int64_t>(weight->sums.size());
     const int64_t depth = weight->value.as<ConstantNode>()->data.numel() / channels;
     if (!SumFits(depth)) return std::nullopt;
@@ -201,6 +212,22 @@ class QuantizationLowering : public QuantizedMutator {
              1};
     for (int64_t sum : weight->sums) s.offset.push_back(-zero * sum);
     return FromInteger(std::move(s));
+  }
+
+  /// A convolution of floats with a weight that stays as small as it is.
+  Optional<Expr> WeightOnlyConv(const Call& call, const Quantized& w) {
+    const auto* attrs = AttrsOf<Conv2DAttrs>(call.get());
+    // What has a weight for each channel alone is small, and has rules for float32 only.
+    if (attrs->groups > 1 || DtypeOf(call->args[0]) != kF32) return std::nullopt;
+    auto weight = CenterWeight(w.q, w.zeros, 0);
+    if (!weight) return std::nullopt;
+    Expr raw = Emit(MakeOp("nn.conv2d", {call->args[0], *weight},
+                           {{"strides", attrs->strides},
+                            {"padding", attrs->padding},
+                            {"dilation", attrs->dilation},
+                            {"out_dtype", ffi::Any(kF32)}}));
+    const std::vector<float> scales(w.scales.begin(), w.scales.end());
+    return MakeOp("multiply", {raw, ChannelConstant(scales, 4, 1)});
   }
 
   /// A convolution of differences; the zero point of the data may be known at run time only.
@@ -255,12 +282,10 @@ class QuantizationLowering : public QuantizedMutator {
   Optional<Expr> Matmul(const Call& call) {
     const Quantized* x = FindQuantized(call->args[0]);
     const Quantized* w = FindQuantized(call->args[1]);
-    if (x == nullptr || w == nullptr || !x->per_tensor() || DtypeOf(call) != kF32) {
-      return std::nullopt;
-    }
+    if (w == nullptr || DtypeOf(call) != kF32) return std::nullopt;
     const int rank = RankOf(call->args[0]);
     if (RankOf(w->q) != 2 || rank < 2) return std::nullopt;
-    if ((w->scales.size() > 1 || w->zeros.size() > 1) && w->axis != 1) return std::nullopt;
+    if (x == nullptr || !x->per_tensor() || !w->varies_along(1)) return WeightOnlyMatmul(call, *w);
     auto weight = PrepareWeight(w->q, w->zeros, 1, true);
     if (!weight) return std::nullopt;
     const size_t columns = weight->sums.size();
@@ -278,6 +303,23 @@ class QuantizationLowering : public QuantizedMutator {
       s.offset.push_back(left - zero * weight->sums[c]);
     }
     return FromInteger(std::move(s));
+  }
+
+  /// A product of floats with a weight that stays as small as it is.
+  Optional<Expr> WeightOnlyMatmul(const Call& call, const Quantized& w) {
+    if (DtypeOf(call->args[0]) != kF32) return std::nullopt;
+    if (!w.varies_along(1) && (w.block == 0 || w.axis != 0)) return std::nullopt;
+    const auto key = std::make_tuple(w.q.get(), w.scale.get(), w.zero.get(), w.block);
+    auto it = low_bits_.find(key);
+    if (it == low_bits_.end()) {
+      auto packed = PackLowBits(w.q, w.scales, w.zeros, w.block);
+      if (!packed) return std::nullopt;
+      kept_.insert(kept_.end(), {w.q, w.scale, w.zero});
+      it = low_bits_.emplace(key, *packed).first;
+    }
+    const LowBitWeight& packed = it->second;
+    return MakeOp("nn.low_bit_matmul", {call->args[0], packed.weight, packed.scale, packed.zero},
+                  {{"bits", packed.bits}, {"block_size", packed.block}});
   }
 
   /// The product of integers, less what the weight's zero points left make of the rows' sums.
@@ -354,7 +396,7 @@ class QuantizationLowering : public QuantizedMutator {
 
   Optional<Expr> Relu(const Call& call) {
     const Quantized* x = FindQuantized(call->args[0]);
-    if (x == nullptr || !x->per_tensor()) return std::nullopt;
+    if (x == nullptr || !x->per_tensor() || !x->ordered()) return std::nullopt;
     Expr q = Emit(MakeOp("maximum", {x->q, Reshaped(x->zero)}));
     return Dequantize(q, x->scale, x->zero, 0);
   }
@@ -370,11 +412,20 @@ class QuantizationLowering : public QuantizedMutator {
     if (!first.defined()) return std::nullopt;
     const Quantized* found = FindQuantized(first);
     if (found == nullptr) return std::nullopt;
-    const Quantized x = *found;
+    Quantized x = *found;
+    const bool pools = NameOf(call.get()).substr(0, 11) == "nn.max_pool";
+    if (pools && !x.ordered()) return std::nullopt;
     int axis = 0;
     if (!x.per_tensor()) {
       if (!call->op.same_as(TVM_RX_OP("permute_dims"))) return std::nullopt;
       axis = MovedAxis(call.get(), x.axis, RankOf(first));
+      for (Expr* each : {&x.scale, &x.zero}) {
+        if (RankOf(*each) < 2) continue;  // those of blocks have all dimensions
+        Optional<Expr> moved =
+            EvalOnHost(Downcast<Call>(Normal(CallWithArgs(call.get(), {*each}))));
+        if (!moved.has_value()) return std::nullopt;
+        *each = moved.value();
+      }
     }
     Array<Expr> args = call->args;
     if (tuple != nullptr) {
@@ -392,7 +443,7 @@ class QuantizationLowering : public QuantizedMutator {
     Call moved = Downcast<Call>(Normal(CallWithArgs(call.get(), args)));
     Optional<Expr> known = x.q.as<ConstantNode>() ? EvalOnHost(moved) : std::nullopt;
     Expr q = known.has_value() ? known.value() : Expr(Emit(moved));
-    return Dequantize(q, x.scale, x.zero, axis);
+    return Dequantize(q, x.scale, x.zero, axis, x.block);
   }
   static int MovedAxis(const CallNode* call, int axis, int rank) {
     const OptInts& axes = AttrsOf<PermuteDimsAttrs>(call)->axes;
@@ -451,12 +502,13 @@ class QuantizationLowering : public QuantizedMutator {
     return CallWithArgs(move, args);
   }
 
-  /// x / unit, as an operation on integers where x comes from some; nullopt if it does not.
-  Optional<Expr> InUnits(const Expr& x, double unit) {
+  /// x / unit, as an operation on integers where x comes from some; nullopt if it does not. Unless
+  /// `fuses`, these integers go through memory.
+  Optional<Expr> InUnits(const Expr& x, double unit, bool fuses = true) {
     if (const Scaled* s = FindScaled(x)) return InFloat(*s, unit);
     if (const Quantized* q = FindQuantized(x); q != nullptr && q->per_tensor()) {
       const float factor = static_cast<float>(q->scales[0]) / static_cast<float>(unit);
-      if (Optional<Expr> rounded = RoundedInFloat(*q, x)) {
+      if (Optional<Expr> rounded = fuses ? RoundedInFloat(*q, x) : Optional<Expr>()) {
         return MakeOp("multiply", {rounded.value(), ScalarConstant(factor)});
       }
       return Dequantize(q->q, ScalarConstant(factor), q->zero, 0);
@@ -477,8 +529,11 @@ class QuantizationLowering : public QuantizedMutator {
       return MakeOp(name, {Emit(inner.value()), ScalarConstant(limit->at(0) / unit)});
     }
     if (name == "add" && IsInteger(call->args[0]) && IsInteger(call->args[1])) {
-      Expr a = Emit(InUnits(call->args[0], unit).value());
-      return MakeOp("add", {a, Emit(InUnits(call->args[1], unit).value())});
+      // The kernel of the first operand also adds; the other one is best narrow in memory.
+      const int64_t left = PlaceOf(call->args[0]), right = PlaceOf(call->args[1]);
+      Expr a = Emit(InUnits(call->args[0], unit, left <= right || right < 0).value());
+      return MakeOp("add",
+                    {a, Emit(InUnits(call->args[1], unit, right < left || left < 0).value())});
     }
     return std::nullopt;
   }
@@ -503,6 +558,23 @@ class QuantizationLowering : public QuantizedMutator {
     const Quantized* q = FindQuantized(e);
     return FindScaled(e) != nullptr || (q != nullptr && q->per_tensor());
   }
+  /// Number of the binding that computes the integers of a quantised value; 0 for what the function
+  /// gets, -1 for other values.
+  int64_t PlaceOf(const Expr& e) const {
+    const Quantized* q = FindQuantized(e);
+    if (q == nullptr) return -1;
+    auto it = place_.find(q->q.as<VarNode>());
+    return it == place_.end() ? 0 : it->second;
+  }
+
+  std::unordered_map<const VarNode*, int64_t> place_;
+  int64_t bindings_ = 0;
+
+  /// Weights packed already, by their constants, which are kept: the map is by address.
+  std::map<std::tuple<const ffi::Object*, const ffi::Object*, const ffi::Object*, int64_t>,
+           LowBitWeight>
+      low_bits_;
+  std::vector<Expr> kept_;
 };
 
 Function Run(Function func, const IRModule& mod, const PassContext&) {

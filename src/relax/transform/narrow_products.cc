@@ -10,18 +10,21 @@
 /// A value that a product reads is kept in bfloat16 alone, cast where it is made: that fuses with
 /// its kernel and halves its bytes. Others read it cast back. All other arithmetic, softmax and
 /// norms included, stays in float32, and so do the function's operands and results. What only moves
-/// elements on the way to a product moves bfloat16. What a norm gives to a sum as well, the stream
-/// of a transformer, keeps its float32 beside the copy for products: errors would add up there.
+/// or selects elements on the way to a product moves bfloat16. What a norm gives to a sum as well,
+/// the stream of a transformer, keeps its float32 beside the copy for products: errors would add up
+/// there. Depthwise convolutions, which memory bounds, read bfloat16 and multiply in float32.
 #include <tvm/relax/analysis.h>
 #include <tvm/relax/attrs.h>
 #include <tvm/relax/expr_functor.h>
 #include <tvm/relax/op_row.h>
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "relax/op/call_like.h"
+#include "relax/op/common.h"
 #include "relax/transform/utils.h"
 
 namespace tvm {
@@ -50,12 +53,37 @@ bool IsProduct(const CallNode* call) {
   return HasType(call->ty, kWide) && HasType(call->args[0]->ty, kWide) &&
          HasType(call->args[1]->ty, kWide);
 }
-/// The result has the elements of operand 0, or of its fields, as they are.
+/// A convolution with one channel of weights for each channel of data.
+bool IsDepthwise(const CallNode* call) {
+  auto check = [&](const auto* attrs) {
+    if (attrs == nullptr || attrs->groups <= 1) return false;
+    auto shape = call->args[1]->ty.template as<TensorTypeNode>()->GetStaticShape();
+    if (!shape.has_value()) return false;
+    auto extent = [&](char axis) { return shape.value()[LayoutAxis(attrs->kernel_layout, axis)]; };
+    return extent('I') == 1 && extent('O') == attrs->groups;
+  };
+  return check(call->attrs.as<Conv1DAttrs>()) || check(call->attrs.as<Conv2DAttrs>()) ||
+         check(call->attrs.as<Conv3DAttrs>());
+}
+/// The result has elements of operand 0, or of its fields, as they are: rounding them before or
+/// after is the same.
 bool Moves(const CallNode* call) {
   static const std::unordered_set<std::string_view> kMoves{
-      "reshape",       "permute_dims", "expand_dims", "squeeze",         "flatten",
-      "strided_slice", "concat",       "take",        "nn.batch_flatten"};
-  return kMoves.count(NameOf(call)) != 0 && HasType(call->ty, kWide);
+      "reshape",       "permute_dims",  "expand_dims",  "squeeze", "flatten",
+      "strided_slice", "concat",        "take",         "split",   "nn.batch_flatten",
+      "nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d"};
+  const std::string_view name = NameOf(call);
+  if (kMoves.count(name) != 0) return true;
+  if (name == "nn.pad") return AttrsOf<PadAttrs>(call)->pad_value == 0;
+  return name == "image.resize2d" && AttrsOf<Resize2DAttrs>(call)->method == "nearest_neighbor";
+}
+/// Whether the value, or each field of it, is float32.
+bool IsWide(const Type& ty) {
+  const auto* tuple = ty.as<TupleTypeNode>();
+  if (tuple == nullptr) return HasType(ty, kWide);
+  return !tuple->fields.empty() &&
+         std::all_of(tuple->fields.begin(), tuple->fields.end(),
+                     [](const Type& field) { return HasType(field, kWide); });
 }
 template <typename F>
 void ForEachMoved(const CallNode* call, const F& f) {
@@ -71,19 +99,25 @@ bool IsNorm(const CallNode* call) {
   return name == "nn.layer_norm" || name == "nn.rms_norm" || name == "nn.group_norm";
 }
 
-/// Variables that products read, directly or moved, and those that sums read.
+/// Variables that products read, directly or moved, those that sums read, and those that are
+/// results under another name.
 class Wanted : public ExprVisitor {
  public:
-  std::unordered_set<const VarNode*> vars, summed;
+  std::unordered_set<const VarNode*> vars, summed, results;
 
   void VisitBindingBlock(const BindingBlock& block) override {
     ExprVisitor::VisitBindingBlock(block);  // branches first
     for (size_t i = block->bindings.size(); i-- > 0;) {
       const auto* b = block->bindings[i].as<VarBindingNode>();
-      const auto* call = b == nullptr ? nullptr : b->value.as<CallNode>();
+      if (b == nullptr) continue;
+      if (!b->var.as<DataflowVarNode>()) AddResults(b->value);
+      const auto* item = b->value.as<TupleGetItemNode>();
+      if (item != nullptr && vars.count(b->var.get())) Add(item->tuple);
+      const auto* call = b->value.as<CallNode>();
       if (call == nullptr) continue;
       if (IsProduct(call)) {
-        for (const Expr& a : call->args) Add(a);
+        Add(call->args[0]);
+        if (!IsDepthwise(call)) Add(call->args[1]);
       } else if (Moves(call) && vars.count(b->var.get())) {
         ForEachMoved(call, [&](const Expr& e) { Add(e); });
       } else if (NameOf(call) == "add") {
@@ -97,6 +131,12 @@ class Wanted : public ExprVisitor {
  private:
   void Add(const Expr& e) {
     if (const auto* v = e.as<VarNode>()) vars.insert(v);
+  }
+  void AddResults(const Expr& e) {
+    if (const auto* v = e.as<VarNode>()) results.insert(v);
+    if (const auto* tuple = e.as<TupleNode>()) {
+      for (const Expr& field : tuple->fields) AddResults(field);
+    }
   }
 };
 
@@ -141,24 +181,33 @@ class Narrower : public ExprMutator {
 
   void VisitVarBinding(const VarBindingNode* b) override {
     const auto* call = b->value.as<CallNode>();
-    const bool wanted = wanted_.vars.count(b->var.get()) != 0 && HasType(b->var->ty, kWide);
+    const bool wanted = wanted_.vars.count(b->var.get()) != 0 && IsWide(b->var->ty);
     // What leaves the block keeps its type.
-    const bool leaves = !b->var.as<DataflowVarNode>();
+    const bool leaves = !b->var.as<DataflowVarNode>() || wanted_.results.count(b->var.get()) != 0;
     if (call != nullptr && wanted && !leaves && Moves(call)) {
       Array<Expr> args = call->args.Map([this](const Expr& a) { return NarrowAll(a); });
       SetNarrow(b->var, builder_->Emit(CallWithArgs(call, args), b->var->name));
       return;
     }
+    const auto* item = b->value.as<TupleGetItemNode>();
+    if (item != nullptr && !leaves && narrow_only_.count(item->tuple.get())) {
+      const Expr& tuple = narrow_.at(item->tuple.get());
+      SetNarrow(b->var, builder_->Emit(TupleGetItem(tuple, item->index), b->var->name));
+      return;
+    }
     if (call != nullptr && IsProduct(call)) {
-      Call product(call->op, {Narrow(call->args[0]), Narrow(call->args[1])}, InWide(call),
-                   call->ty_args, call->span);
+      Expr data = Narrow(call->args[0]);
+      Expr weight = IsDepthwise(call) ? VisitExpr(call->args[1]) : Narrow(call->args[1]);
+      Call product(call->op, {data, weight}, InWide(call), call->ty_args, call->span);
       Expr value = builder_->Normalize(product);
       if (!wanted || leaves) return ReEmit(b, value);
       SetNarrow(b->var, Cast(builder_->Emit(value, b->var->name), kNarrow));
       return;
     }
     const bool stream = IsNorm(call) && wanted_.summed.count(b->var.get()) != 0;
-    if (!wanted || leaves || stream) return ExprMutator::VisitVarBinding(b);
+    if (!wanted || leaves || stream || !HasType(b->var->ty, kWide)) {
+      return ExprMutator::VisitVarBinding(b);
+    }
     Expr value = VisitExpr(b->value);
     SetNarrow(b->var, Cast(builder_->Emit(value, b->var->name), kNarrow));
   }
@@ -166,11 +215,11 @@ class Narrower : public ExprMutator {
   using ExprMutator::VisitExpr_;
   Expr VisitExpr_(const VarNode* op) override {
     // A cast of its own for each reader, so that it becomes part of the reader's kernel.
-    if (narrow_only_.count(op)) return Cast(narrow_.at(op), kWide);
+    if (narrow_only_.count(op)) return Widened(narrow_.at(op));
     return ExprMutator::VisitExpr_(op);
   }
   Expr VisitExpr_(const DataflowVarNode* op) override {
-    if (narrow_only_.count(op)) return Cast(narrow_.at(op), kWide);
+    if (narrow_only_.count(op)) return Widened(narrow_.at(op));
     return ExprMutator::VisitExpr_(op);
   }
   Expr VisitExpr_(const IfNode* op) override {
@@ -186,6 +235,15 @@ class Narrower : public ExprMutator {
  private:
   Expr Cast(const Expr& e, DataType dtype) {
     return builder_->Emit(MakeOp("astype", {e}, {{"dtype", ffi::Any(dtype)}}));
+  }
+  Expr Widened(const Expr& e) {
+    const auto* type = e->ty.as<TupleTypeNode>();
+    if (type == nullptr) return Cast(e, kWide);
+    Array<Expr> fields;
+    for (size_t i = 0; i < type->fields.size(); ++i) {
+      fields.push_back(Cast(builder_->Emit(TupleGetItem(e, static_cast<int>(i))), kWide));
+    }
+    return builder_->Emit(Tuple(fields));
   }
   void SetNarrow(const Var& var, const Expr& value) {
     narrow_[var.get()] = value;

@@ -262,6 +262,10 @@ class LayoutPlanner : public ExprMutator {
         op.same_as(TVM_RX_OP("expand_dims"))) {
       return View(call);
     }
+    // Scales of blocks have all dimensions of the data.
+    if (const auto* q = call->attrs.as<QuantizeAttrs>(); q != nullptr && q->block_size > 0) {
+      return std::nullopt;
+    }
     switch (row->layout) {
       case LayoutRule::kElemWise:
         return ElementWise(call);
@@ -296,8 +300,28 @@ class LayoutPlanner : public ExprMutator {
     return Call(call->op, args, MakeAttrs(call->attrs->GetTypeKey(), m));
   }
 
+  /// The convolution with its weight as it was before it was rounded to bfloat16, where a rule
+  /// wants to multiply in float32 what it reads in bfloat16 (Winograd, with far fewer products).
+  Optional<Call> WithWideWeight(const CallNode* call) {
+    auto var = call->args[1].as<Var>();
+    auto bound = var.has_value() ? builder_->LookupBinding(var.value()) : std::nullopt;
+    const CallNode* rounding = bound.has_value() ? bound.value().as<CallNode>() : nullptr;
+    if (rounding == nullptr || !rounding->op.same_as(TVM_RX_OP("astype")) ||
+        !rounding->args[0].as<ConstantNode>()) {
+      return std::nullopt;
+    }
+    Call wide(call->ty, call->op, {call->args[0], rounding->args[0]}, call->attrs, call->ty_args,
+              call->span);
+    auto query = QueryOfConv2d(wide);
+    auto plan = query ? kernels::Query(*query, target_) : std::nullopt;
+    if (!plan || plan->weight_form.empty()) return std::nullopt;
+    return wide;
+  }
+
   Optional<Expr> Conv(const CallNode* call) {
     const auto* a = AttrsOf<Conv2DAttrs>(call);
+    Optional<Call> wide = WithWideWeight(call);
+    if (wide.has_value()) call = wide.value().get();
     if (a->data_layout != "NCHW" || a->out_layout != "NCHW" || a->kernel_layout != "OIHW") {
       return std::nullopt;
     }

@@ -48,11 +48,16 @@ std::optional<Quantized> ReadDequantize(const CallNode* call) {
   if (!scales || !zeros || scales->empty() || zeros->empty()) return std::nullopt;
   if (!IsByte(known.q) || DtypeOf(known.scale) != DataType::Float(32)) return std::nullopt;
   if (AttrsOf<QuantizeAttrs>(call)->out_dtype != DataType::Float(32)) return std::nullopt;
+  // Weights may have scales below 0; of other values the order is used.
+  const bool is_weight = known.q.as<ConstantNode>() != nullptr;
   for (double s : *scales) {
-    if (!(s > 0) || !std::isfinite(s)) return std::nullopt;
+    if (!std::isfinite(s) || (s <= 0 && !is_weight)) return std::nullopt;
   }
   known.scales = *std::move(scales);
   known.zeros = *std::move(zeros);
+  if (RankOf(known.scale) > 1 || RankOf(known.zero) > 1) {
+    known.block = AttrsOf<QuantizeAttrs>(call)->block_size;
+  }
   const int64_t axis = AttrsOf<QuantizeAttrs>(call)->axis;
   known.axis = static_cast<int>(axis < 0 ? axis + RankOf(known.q) : axis);
   return known;

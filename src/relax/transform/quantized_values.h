@@ -7,6 +7,7 @@
 
 #include <tvm/relax/expr_functor.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -17,13 +18,21 @@ namespace tvm {
 namespace relax {
 namespace transform {
 
-/// A float value that is (q - zero) * scale; both are constants, scalars or along `axis`.
+/// A float value that is (q - zero) * scale; both are constants, scalars or along `axis`, or with
+/// `block` above 0 of all dimensions, one number for each run of so many positions of `axis`.
 struct Quantized {
   Expr q, scale, zero;
   std::vector<double> scales;
   std::vector<int64_t> zeros;
   int axis = 0;
-  bool per_tensor() const { return scales.size() == 1 && zeros.size() == 1; }
+  int64_t block = 0;
+  bool per_tensor() const { return block == 0 && scales.size() == 1 && zeros.size() == 1; }
+  /// Whether larger integers are larger values.
+  bool ordered() const {
+    return std::all_of(scales.begin(), scales.end(), [](double s) { return s > 0; });
+  }
+  /// Whether scale and zero point vary along dimension `d` at most.
+  bool varies_along(int d) const { return per_tensor() || (block == 0 && axis == d); }
 };
 /// An int32 value that is q - zero, q of 8 bits. `zero` is int32, or null.
 struct Shifted {

@@ -2,7 +2,11 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 #include "relax/transform/quantized_weight.h"
 
+#include <tvm/kernels/low_bit.h>
+
 #include <algorithm>
+#include <cstring>
+#include <functional>
 
 #include "relax/ir/mapped_tensor.h"
 #include "relax/ir/utils.h"
@@ -51,7 +55,7 @@ Expr MakeChannelConstant(const std::vector<T>& values, int rank, int axis, DataT
   ffi::Tensor t = NewHostTensor(shape, dtype);
   for (int64_t i = 0; i < count; ++i) {
     char* at = TensorBytes(t) + i * dtype.bytes();
-    if constexpr (std::is_same_v<T, float>) {
+    if constexpr (std::is_floating_point_v<T>) {
       StoreScalar(at, dtype, static_cast<double>(values[i]));
     } else {
       StoreScalar(at, dtype, values[i]);
@@ -126,6 +130,103 @@ std::optional<IntegerWeight> PrepareWeight(const Expr& q, const std::vector<int6
   }
   result.value = as_is ? q : Expr(Constant(out));
   return result;
+}
+
+std::optional<Expr> CenterWeight(const Expr& q, const std::vector<int64_t>& zeros, int axis) {
+  if (auto bytes = PrepareWeight(q, zeros, axis, false)) return bytes->value;
+  auto data = HostData(q);
+  if (!data || !PrepareWeight(q, zeros, axis, true)) return std::nullopt;
+  const bool is_signed = DataType(data->dtype()).is_int();
+  ffi::Tensor out = NewHostTensor(std::vector<int64_t>(data->shape().begin(), data->shape().end()),
+                                  DataType::Int(16));
+  const char* from = TensorBytes(*data);
+  auto* to = reinterpret_cast<int16_t*>(TensorBytes(out));
+  ForEachChannel(*data, axis, [&](int64_t at, int64_t c) {
+    const int64_t value =
+        is_signed ? static_cast<int8_t>(from[at]) : static_cast<uint8_t>(from[at]);
+    to[at] = static_cast<int16_t>(value - zeros[zeros.size() == 1 ? 0 : static_cast<size_t>(c)]);
+  });
+  return Constant(out);
+}
+
+namespace {
+
+/// The least and the largest number of a tensor of bytes.
+std::pair<int64_t, int64_t> RangeOf(const ffi::Tensor& t) {
+  const char* bytes = TensorBytes(t);
+  const bool is_signed = DataType(t.dtype()).is_int();
+  int64_t low = 255, high = -128;
+  for (int64_t i = 0; i < t.numel(); ++i) {
+    const int64_t value =
+        is_signed ? static_cast<int8_t>(bytes[i]) : static_cast<uint8_t>(bytes[i]);
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  return {low, high};
+}
+
+/// q - base, of so many bits, in the rows of bytes that low_bit.h tells of.
+Expr LowBitBytes(const ffi::Tensor& q, int64_t base, int bits) {
+  const int64_t k = q.shape()[0], n = q.shape()[1];
+  ffi::Tensor out = NewHostTensor({kernels::LowBitRows(k, bits), n}, DataType::UInt(8));
+  std::memset(TensorBytes(out), 0, static_cast<size_t>(TensorByteSize(out)));
+  const auto* from = reinterpret_cast<const uint8_t*>(TensorBytes(q));
+  auto* to = reinterpret_cast<uint8_t*>(TensorBytes(out));
+  for (int64_t r = 0; r < k; ++r) {
+    uint8_t* row = to + kernels::LowBitRow(r, bits) * n;
+    const int shift = kernels::LowBitShift(r, bits);
+    for (int64_t c = 0; c < n; ++c) {
+      // Modulo 256, signed bytes are no case of their own.
+      const auto value = static_cast<uint8_t>(from[r * n + c] - static_cast<uint8_t>(base));
+      row[c] = static_cast<uint8_t>(row[c] | value << shift);
+    }
+  }
+  return Constant(out);
+}
+
+/// A scalar where all numbers are the same, else a matrix of n columns.
+template <typename T>
+Expr BlockConstant(const std::vector<T>& values, int64_t n, DataType dtype) {
+  if (std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end()) {
+    return MakeChannelConstant(std::vector<T>{values[0]}, 0, 0, dtype);
+  }
+  const auto count = static_cast<int64_t>(values.size());
+  ffi::Tensor t = NewHostTensor({count / n, n}, dtype);
+  for (int64_t i = 0; i < count; ++i) {
+    StoreScalar(TensorBytes(t) + i * dtype.bytes(), dtype, values[static_cast<size_t>(i)]);
+  }
+  return Constant(t);
+}
+
+}  // namespace
+
+std::optional<LowBitWeight> PackLowBits(const Expr& q, const std::vector<double>& scales,
+                                        const std::vector<int64_t>& zeros, int64_t block) {
+  auto data = HostData(q);
+  if (!data || data->ndim() != 2 || data->numel() == 0) return std::nullopt;
+  const int64_t k = data->shape()[0], n = data->shape()[1];
+  const int64_t blocks = block > 0 ? (k + block - 1) / block : 1;
+  auto fits = [&](size_t count) { return count == 1 || count == static_cast<size_t>(blocks * n); };
+  if (!fits(scales.size()) || !fits(zeros.size())) return std::nullopt;
+  if (block == 0) {
+    constexpr int64_t kRun = 128;  // one scale for all of a column: any multiple of a word will do
+    block = (k + kRun - 1) / kRun * kRun;
+  }
+  const auto [low, high] = RangeOf(*data);
+  const auto [least, most] = std::minmax_element(zeros.begin(), zeros.end());
+  for (int bits : {4, 8}) {
+    // What the type of 4 bits begins with, where that will do.
+    int64_t base = low >= 0 && high <= 15 ? 0 : low >= -8 && high <= 7 ? -8 : low;
+    if (bits == 8) base = DataType(data->dtype()).is_int() ? -128 : 0;
+    if (high - base >= int64_t{1} << bits || *least < base || *most - base > 255) continue;
+    if (block % kernels::WordElements(bits) != 0) continue;
+    std::vector<int64_t> moved;
+    for (int64_t zero : zeros) moved.push_back(zero - base);
+    return LowBitWeight{LowBitBytes(*data, base, bits),
+                        BlockConstant(scales, n, DataType::Float(32)),
+                        BlockConstant(moved, n, DataType::UInt(8)), bits, block};
+  }
+  return std::nullopt;
 }
 
 Expr ChannelConstant(const std::vector<int64_t>& values, int rank, int axis) {

@@ -29,6 +29,23 @@ struct IntegerWeight {
 std::optional<IntegerWeight> PrepareWeight(const Expr& q, const std::vector<int64_t>& zeros,
                                            int axis, bool may_leave_zeros);
 
+/// Weight - zero point, as int8 where it fits and as int16 where it does not.
+std::optional<Expr> CenterWeight(const Expr& q, const std::vector<int64_t>& zeros, int axis);
+
+/// Operands of nn.low_bit_matmul.
+struct LowBitWeight {
+  Expr weight, scale, zero;
+  int64_t bits, block;
+};
+/// \param q Constant [k, n] of int8 or uint8; where its numbers span no more than 16, they take 4
+/// bits.
+/// \param scales Scales, and likewise zero points: one, one for each column, or [ceil(k / block),
+/// n].
+/// \param block Rows that share them, 0 for all.
+/// \return nullopt when a word of the weight would have several scales.
+std::optional<LowBitWeight> PackLowBits(const Expr& q, const std::vector<double>& scales,
+                                        const std::vector<int64_t>& zeros, int64_t block);
+
 /// The numbers of a constant in host memory; nullopt for anything else.
 std::optional<std::vector<double>> NumbersOf(const Expr& e);
 std::optional<std::vector<int64_t>> IntegersOf(const Expr& e);

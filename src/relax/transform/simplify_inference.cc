@@ -6,9 +6,14 @@
 ///   R.multiply(R.nn.conv2d(x, W), s)            =>  R.nn.conv2d(x, W * s)
 ///   R.multiply(R.add(R.nn.conv2d(x, W), b), s)  =>  R.add(R.nn.conv2d(x, W * s), b * s)
 ///   R.add(R.add(y, a), b), a and b constant     =>  R.add(y, a + b)
+///   R.divide(x, c), c one constant              =>  R.multiply(x, 1 / c)
 ///   R.nn.conv1d(x, W)                           =>  R.squeeze(R.nn.conv2d(x[..,1,..], W[..,1,..]))
 #include <tvm/relax/analysis.h>
 #include <tvm/relax/expr_functor.h>
+
+#include <cmath>
+#include <cstring>
+#include <vector>
 
 #include "relax/ir/utils.h"
 #include "relax/op/call_like.h"
@@ -49,6 +54,7 @@ class Simplifier : public ExprMutator {
   Expr VisitExpr_(const CallNode* op) override {
     Call call = Downcast<Call>(VisitExprPostOrder(op));
     if (call->op.same_as(TVM_RX_OP("multiply"))) return Multiply(call);
+    if (call->op.same_as(TVM_RX_OP("divide"))) return Divide(call);
     if (call->op.same_as(TVM_RX_OP("add"))) return Add(call);
     if (call->op.same_as(TVM_RX_OP("nn.conv1d"))) return Conv1d(call);
     return call;
@@ -66,7 +72,9 @@ class Simplifier : public ExprMutator {
   }
   static bool IsScalable(const CallNode* call) {
     if (call == nullptr || !call->args.size() || call->args.size() < 2) return false;
-    if (!call->args[1].as<ConstantNode>()) return false;
+    const auto* weight = call->args[1].as<ConstantNode>();
+    // A scaled integer would be none.
+    if (weight == nullptr || !DataType(weight->data.dtype()).is_any_float()) return false;
     if (call->op.same_as(TVM_RX_OP("nn.conv2d"))) {
       const auto* a = AttrsOf<Conv2DAttrs>(call);
       return a->data_layout == "NCHW" && a->out_layout == "NCHW" && a->kernel_layout == "OIHW";
@@ -136,6 +144,21 @@ class Simplifier : public ExprMutator {
     Optional<Expr> a = ChannelVector(inner->args[1], call->ty);
     if (!a.has_value() || inner->args[0].as<ConstantNode>()) return call;
     return MakeOp("add", {inner->args[0], Emit(MakeOp("add", {a.value(), b.value()}))});
+  }
+
+  /// A multiplication costs a tenth of a division. It may round the last bit another way.
+  Expr Divide(const Call& call) {
+    const auto* c = call->args[1].as<ConstantNode>();
+    if (c == nullptr || c->data.numel() != 1) return call;
+    if (DataType(c->data.dtype()) != DataType::Float(32)) return call;
+    float divisor;
+    std::memcpy(&divisor, TensorBytes(c->data), sizeof(divisor));
+    const float factor = 1 / divisor;
+    if (!std::isnormal(factor)) return call;
+    ffi::Tensor t = NewHostTensor(std::vector<int64_t>(c->data.ndim(), 1), DataType::Float(32));
+    std::memcpy(TensorBytes(t), &factor, sizeof(factor));
+    return Multiply(
+        Downcast<Call>(builder_->Normalize(MakeOp("multiply", {call->args[0], Constant(t)}))));
   }
 
   Expr Conv1d(const Call& call) {

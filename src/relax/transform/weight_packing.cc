@@ -12,6 +12,7 @@
 #include "relax/op/call_like.h"
 #include "relax/op/common.h"
 #include "relax/transform/const_eval.h"
+#include "relax/transform/kernel_builder.h"
 
 namespace tvm {
 namespace relax {
@@ -27,24 +28,49 @@ std::optional<std::vector<int64_t>> StaticDims(const Expr& e) {
 }
 DataType DtypeOf(const Expr& e) { return e->ty.as<TensorTypeNode>()->ElementType(); }
 
+/// Extents of a packed weight of k rows and n columns for each of some groups.
+std::vector<int64_t> PackedShape(const kernels::KernelPlan& plan, int64_t k, int64_t n,
+                                 int64_t groups) {
+  const int64_t panels = (n + plan.panel - 1) / plan.panel;
+  if (plan.weight_form == kernels::kWinograd) {
+    return {panels, kernels::kWinogradPoints * kernels::kWinogradPoints, k / 9, plan.panel};
+  }
+  const int64_t words = (k + plan.k_group - 1) / plan.k_group + (plan.column_sums ? 1 : 0);
+  std::vector<int64_t> shape{panels, words, plan.panel};
+  if (groups > 1) shape.insert(shape.begin(), groups);
+  if (plan.k_group > 1) shape.push_back(plan.k_group);
+  return shape;
+}
+
 PackedWeight Annotate(const kernels::KernelPlan& plan) {
   PackedWeight r;
   r.anchor_attrs.Set(kernels::kKernelRule, String(plan.rule));
   return r;
 }
 
+/// What the anchor block says about the plan when the weight is packed.
+Map<String, ffi::Any> AnnotationsOf(const kernels::KernelPlan& plan) {
+  Map<String, ffi::Any> attrs{{kernels::kKernelRule, String(plan.rule)},
+                              {kernels::kPanel, plan.panel}};
+  if (plan.k_group > 1) attrs.Set(kernels::kKGroup, plan.k_group);
+  if (plan.column_sums) attrs.Set(kernels::kColumnSums, int64_t{1});
+  if (plan.weight_form == kernels::kWinograd) attrs.Set(kernels::kWinograd, int64_t{1});
+  return attrs;
+}
+
 /// `weight` [k, n] as [ceil(n / panel), ceil(k / group), panel, group], zero past its end; with
 /// `sums`, each panel starts with one more row: the int32 of -128 times the sum of each column.
+/// Rows of the weight lie `pitch` elements apart.
 template <typename T>
-void PackWords(const char* weight, int64_t k, int64_t n, int64_t panel, int64_t group, bool sums,
-               T* to) {
+void PackWords(const char* weight, int64_t k, int64_t n, int64_t pitch, int64_t panel,
+               int64_t group, bool sums, T* to) {
   const int64_t words = (k + group - 1) / group + (sums ? 1 : 0);
   for (int64_t first = 0; first < n; first += panel, to += words * panel * group) {
     const int64_t width = std::min(panel, n - first);
     std::memset(to, 0, static_cast<size_t>(words * panel * group) * sizeof(T));
     std::vector<int64_t> total(static_cast<size_t>(panel), 0);
     for (int64_t r = 0; r < k; ++r) {
-      const char* from = weight + (r * n + first) * static_cast<int64_t>(sizeof(T));
+      const char* from = weight + (r * pitch + first) * static_cast<int64_t>(sizeof(T));
       T* row = to + (r / group + (sums ? 1 : 0)) * panel * group + r % group;
       for (int64_t col = 0; col < width; ++col) {
         T value;  // a constant in a mapped file may lie anywhere
@@ -61,16 +87,17 @@ void PackWords(const char* weight, int64_t k, int64_t n, int64_t panel, int64_t 
   }
 }
 
-ffi::Tensor PackWordsOf(const ffi::Tensor& weight, int64_t k, int64_t n,
+ffi::Tensor PackWordsOf(const ffi::Tensor& weight, int64_t k, int64_t n, int64_t groups,
                         const kernels::KernelPlan& plan) {
   const DataType dtype(weight.dtype());
-  const int64_t words = (k + plan.k_group - 1) / plan.k_group + (plan.column_sums ? 1 : 0);
-  ffi::Tensor to =
-      NewHostTensor({(n + plan.panel - 1) / plan.panel, words, plan.panel, plan.k_group}, dtype);
-  const char* from = TensorBytes(weight);
+  ffi::Tensor to = NewHostTensor(PackedShape(plan, k, n, groups), dtype);
+  const int64_t each = to.numel() / groups;
   auto pack = [&]<typename T>(T) {
-    PackWords(from, k, n, plan.panel, plan.k_group, plan.column_sums,
-              reinterpret_cast<T*>(TensorBytes(to)));
+    for (int64_t g = 0; g < groups; ++g) {
+      PackWords(TensorBytes(weight) + g * n * static_cast<int64_t>(sizeof(T)), k, n, groups * n,
+                plan.panel, plan.k_group, plan.column_sums,
+                reinterpret_cast<T*>(TensorBytes(to)) + g * each);
+    }
   };
   if (dtype.bits() == 8 && dtype.is_int()) {
     pack(int8_t{});
@@ -86,24 +113,26 @@ ffi::Tensor PackWordsOf(const ffi::Tensor& weight, int64_t k, int64_t n,
 
 }  // namespace
 
-void WeightPacking::Pack(const Expr& weight, int64_t k, int64_t n, const kernels::KernelPlan& plan,
-                         PackedWeight* result) {
+void WeightPacking::Pack(const Expr& weight, int64_t k, int64_t n, int64_t groups,
+                         const kernels::KernelPlan& plan, PackedWeight* result) {
   const std::string form = "p" + std::to_string(plan.panel) + "g" + std::to_string(plan.k_group) +
-                           (plan.column_sums ? "s" : "");
-  result->original = weight;
-  result->anchor_attrs.Set(kernels::kPanel, plan.panel);
-  if (plan.k_group > 1) result->anchor_attrs.Set(kernels::kKGroup, plan.k_group);
-  if (plan.column_sums) result->anchor_attrs.Set(kernels::kColumnSums, int64_t{1});
+                           (plan.column_sums ? "s" : "") +
+                           (groups > 1 ? "n" + std::to_string(groups) : "");
+  result->anchor_attrs = AnnotationsOf(plan);
   result->key = form;
   Key key{weight.get(), k, n, form};
   auto it = packed_.find(key);
   if (it == packed_.end()) {
     const ffi::Tensor& data = weight.as<ConstantNode>()->data;
-    ffi::Tensor packed =
-        plan.k_group > 1 ? PackWordsOf(data, k, n, plan) : PackPanels(data, k, n, n, 1, plan.panel);
+    ffi::Tensor packed = plan.k_group > 1
+                             ? PackWordsOf(data, k, n, groups, plan)
+                             : PackPanels(data, k, n, groups * n, 1, plan.panel, groups);
+    if (groups > 1 && plan.k_group == 1) {
+      packed = ReshapeTensor(packed, PackedShape(plan, k, n, groups));
+    }
     it = packed_.emplace(key, Constant(packed)).first;
   }
-  result->value = it->second;
+  result->operands.emplace_back(weight, it->second);
 }
 
 Expr WeightPacking::PackWinograd(const Expr& weight, int64_t ic, int64_t oc, int64_t panel) {
@@ -145,7 +174,7 @@ PackedWeight WeightPacking::PlanMatmul(const Call& call) {
   if (!plan) return {};
   PackedWeight r = Annotate(*plan);
   if (!q.constant_b || plan->panel <= 0 || q.k * q.n == 0) return r;
-  Pack(call->args[1], q.k, q.n, *plan, &r);
+  Pack(call->args[1], q.k, q.n, 1, *plan, &r);
   return r;
 }
 
@@ -157,8 +186,8 @@ std::optional<kernels::KernelQuery> QueryOfConv2d(const Call& call) {
   auto Y = [&](char axis) { return (*y)[LayoutAxis(attrs->out_layout, axis)]; };
   kernels::KernelQuery q;
   q.tile_op = "conv2d";
-  if (attrs->groups > 1) {
-    if (W('I') != 1 || W('O') != attrs->groups) return std::nullopt;
+  if (attrs->groups > 1 && W('O') == attrs->groups) {
+    if (W('I') != 1) return std::nullopt;
     q.tile_op = "depthwise_conv2d";
   }
   q.a_dtype = DtypeOf(call->args[0]);
@@ -178,34 +207,95 @@ std::optional<kernels::KernelQuery> QueryOfConv2d(const Call& call) {
   return q;
 }
 
+std::optional<kernels::KernelPlan> WeightPacking::PlanOf(const Call& call,
+                                                         const kernels::KernelQuery& query) {
+  const std::vector<kernels::KernelPlan> plans = kernels::QueryAll(query, target_);
+  if (plans.empty()) return std::nullopt;
+  if (plans.size() == 1) return plans[0];
+  auto make = [&] {
+    std::vector<kernels::AnchorForm> forms;
+    for (const kernels::KernelPlan& plan : plans) {
+      KernelBuilder builder(target_);
+      Array<PrimExpr> shape;
+      for (int64_t extent : PackedShape(plan, query.k, query.n, query.groups)) {
+        shape.push_back(Int64(extent));
+      }
+      const Expr& weight = call->args[1];
+      builder.BindInput(weight, weight, te::placeholder(shape, query.b_dtype, "packed"));
+      Var result("y", call->ty);
+      builder.Add(result, call, AnnotationsOf(plan));
+      forms.push_back({plan.rule, builder.Finish({result}).func});
+    }
+    return forms;
+  };
+  return plans[kernels::ChooseForm(make, target_)];
+}
+
 PackedWeight WeightPacking::PlanConv2d(const Call& call) {
   auto q = QueryOfConv2d(call);
   if (!q) return {};
   const auto* attrs = AttrsOf<Conv2DAttrs>(call.get());
   const auto* w = call->args[1].as<ConstantNode>();
   bool rows = attrs->kernel_layout == "HWIO" && attrs->data_layout == "NHWC" &&
-              attrs->out_layout == "NHWC" && q->groups == 1;
+              attrs->out_layout == "NHWC" && q->tile_op == "conv2d";
   bool packs = w != nullptr && rows && w->data.IsContiguous();
   q->constant_b = packs;
-  auto plan = kernels::Query(*q, target_);
+  auto plan = packs ? PlanOf(call, *q) : kernels::Query(*q, target_);
   if (!plan) return {};
   PackedWeight r = Annotate(*plan);
   if (!packs || plan->panel <= 0) return r;
   if (plan->weight_form == kernels::kWinograd) {
-    r.original = call->args[1];
-    r.value = PackWinograd(call->args[1], q->k / 9, q->n, plan->panel);
-    r.anchor_attrs.Set(kernels::kPanel, plan->panel);
-    r.anchor_attrs.Set(kernels::kWinograd, int64_t{1});
+    r.operands.emplace_back(call->args[1],
+                            PackWinograd(call->args[1], q->k / 9, q->n, plan->panel));
+    r.anchor_attrs = AnnotationsOf(*plan);
     r.key = "w" + std::to_string(plan->panel);
     return r;
   }
-  Pack(call->args[1], q->k, q->n, *plan, &r);
+  Pack(call->args[1], q->k, q->n, q->groups, *plan, &r);
+  return r;
+}
+
+PackedWeight WeightPacking::PlanLowBitMatmul(const Call& call) {
+  const auto* attrs = AttrsOf<LowBitMatmulAttrs>(call.get());
+  auto x = StaticDims(call->args[0]), w = StaticDims(call->args[1]), y = StaticDims(call);
+  if (!x || !w || !y) return {};
+  kernels::KernelQuery q;
+  q.tile_op = "gemm";
+  q.a_dtype = DtypeOf(call->args[0]);
+  q.b_dtype = DtypeOf(call->args[1]);
+  q.out_dtype = DtypeOf(call);
+  q.k = x->back();
+  q.n = y->back();
+  for (size_t d = 0; d + 1 < y->size(); ++d) q.m *= (*y)[d];
+  q.weight_bits = static_cast<int>(attrs->bits);
+  q.constant_b = true;
+  for (int i = 1; i <= 3; ++i) {
+    const auto* c = call->args[i].as<ConstantNode>();
+    q.constant_b = q.constant_b && c != nullptr && c->data.IsContiguous();
+  }
+  if (!q.constant_b || q.m * q.k * q.n == 0) return {};
+  auto plan = kernels::Query(q, target_);
+  if (!plan) return {};
+  PackedWeight r;
+  Pack(call->args[1], (*w)[0], q.n, 1, *plan, &r);
+  r.anchor_attrs.Set(kernels::kWeightBits, attrs->bits);
+  r.anchor_attrs.Set(kernels::kScaleBlock, attrs->block_size);
+  kernels::KernelPlan rows = *plan;
+  rows.k_group = 1;
+  for (int i = 2; i <= 3; ++i) {
+    auto dims = StaticDims(call->args[i]);
+    if (!dims || dims->empty()) continue;  // one value for all
+    PackedWeight packed;
+    Pack(call->args[i], (*dims)[0], q.n, 1, rows, &packed);
+    r.operands.push_back(packed.operands[0]);
+  }
   return r;
 }
 
 PackedWeight WeightPacking::Plan(const Call& anchor) {
   if (anchor->op.same_as(TVM_RX_OP("matmul"))) return PlanMatmul(anchor);
   if (anchor->op.same_as(TVM_RX_OP("nn.conv2d"))) return PlanConv2d(anchor);
+  if (anchor->op.same_as(TVM_RX_OP("nn.low_bit_matmul"))) return PlanLowBitMatmul(anchor);
   return {};
 }
 

@@ -11,16 +11,18 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 namespace tvm {
 namespace relax {
 
-/// A weight replaced by its packed form, and what the anchor block must say about it.
+/// A weight, and what belongs to it, replaced by packed forms; what the anchor block must say.
 struct PackedWeight {
-  Expr original, value;
+  /// Operands of the anchor, and what is read in their place.
+  std::vector<std::pair<Expr, Expr>> operands;
   Map<String, ffi::Any> anchor_attrs;
   std::string key;
-  bool defined() const { return value.defined(); }
 };
 
 class WeightPacking {
@@ -33,9 +35,14 @@ class WeightPacking {
  private:
   PackedWeight PlanMatmul(const Call& call);
   PackedWeight PlanConv2d(const Call& call);
-  /// Fills `result` with a weight of k rows and n columns, row-major, as the plan wants it.
-  void Pack(const Expr& weight, int64_t k, int64_t n, const kernels::KernelPlan& plan,
-            PackedWeight* result);
+  PackedWeight PlanLowBitMatmul(const Call& call);
+  /// The plan of a convolution with a weight that can be packed: of several that may be good, the
+  /// one that was measured to be best.
+  std::optional<kernels::KernelPlan> PlanOf(const Call& call, const kernels::KernelQuery& query);
+  /// Fills `result` with a weight of k rows and n columns for each of some groups, row-major, as
+  /// the plan wants it.
+  void Pack(const Expr& weight, int64_t k, int64_t n, int64_t groups,
+            const kernels::KernelPlan& plan, PackedWeight* result);
   /// A 3x3 weight in HWIO, transformed.
   Expr PackWinograd(const Expr& weight, int64_t ic, int64_t oc, int64_t panel);
 

@@ -6,11 +6,13 @@
 #include <tvm/ffi/reflection/registry.h>
 #include <tvm/relax/analysis.h>
 #include <tvm/relax/build.h>
+#include <tvm/relax/expr_functor.h>
 #include <tvm/tirx/function.h>
 
 #include "relax/backend/pipeline.h"
 #include "relax/backend/vm/codegen_vm.h"
 #include "relax/backend/vm/signature.h"
+#include "relax/ir/mapped_tensor.h"
 
 namespace tvm {
 namespace relax {
@@ -23,6 +25,17 @@ FBuildPrimFuncs& BuilderSlot() {
 }
 
 bool HasFunctions(const IRModule& mod) { return !mod->functions.empty(); }
+
+/// Weights in a mapped file have been read to pack them; neighbours of what each reader released
+/// may have come in again.
+void ReleaseModelPages(const IRModule& mod) {
+  struct Visitor : public ExprVisitor {
+    void VisitExpr_(const ConstantNode* op) override { ReleasePages(op->data); }
+  };
+  for (const auto& [gv, base] : mod->functions) {
+    if (auto func = base.as<Function>()) Visitor().VisitExpr(func.value());
+  }
+}
 
 }  // namespace
 
@@ -56,6 +69,7 @@ ffi::Module Build(IRModule mod, Target target, BuildOptions options) {
       mod = pass(mod);
     }
   }
+  ReleaseModelPages(given);
   ExecBuilder builder = ExecBuilder::Create();
   IRModule kernels = VMCodeGen(builder, mod, exec_mode);
   EmitSignatures(builder, given);

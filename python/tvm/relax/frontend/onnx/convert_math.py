@@ -349,11 +349,8 @@ def gemm(node: Node):
     if node.attr("transA", 0):
         a = node.emit(ops().permute_dims(a, [1, 0]))
     if node.attr("transB", 0):
-        value = node.value(1)
-        if isinstance(value, np.ndarray):
-            b = node.graph.as_expr(np.ascontiguousarray(value.T))
-        else:
-            b = node.emit(ops().permute_dims(b, [1, 0]))
+        # Of a weight too: the compiler turns it where it lies in the file, without a copy here.
+        b = node.emit(ops().permute_dims(b, [1, 0]))
     result = node.emit(ops().matmul(a, b))
     if alpha != 1.0:
         result = node.emit(ops().multiply(result, scalar(node, alpha)))

@@ -31,13 +31,16 @@ def _zero_point(node: Node, index: int | None, dtype: str):
     return node.graph.as_expr(np.zeros((), dtype))
 
 
-def _dequantized(node: Node, index: int, scale: int, zero: int | None, axis: int = -1):
-    """Input `index` in float32 by the scale and the zero point at other inputs."""
+def _dequantized(
+    node: Node, index: int, scale: int, zero: int | None, axis: int = -1, block: int = 0
+):
+    """Input `index` in floats by the scale and the zero point at other inputs."""
     x = _number(node.value(index))
     dtype = str(x.dtype) if isinstance(x, np.ndarray) else node.dtype(index)
     zero_point = _zero_point(node, zero, dtype)
     x = node.graph.as_expr(x)
-    return node.emit(ops().dequantize(x, node.expr(scale), zero_point, node.dtype(scale), axis))
+    operands = x, node.expr(scale), zero_point
+    return node.emit(ops().dequantize(*operands, node.dtype(scale), axis, block))
 
 
 def _quantized(node: Node, y, scale: int, zero: int | None, dtype: str):
@@ -67,12 +70,20 @@ def _standard(node: Node, op: str, inputs: list, version: int | None = None):
 @onnx_op("QuantizeLinear", domain=MICROSOFT)
 def quantize(node: Node):
     node.ignore("saturate", "precision")
-    node.expect("block_size", (0,), 0)
+    block = _block_size(node)
     dtype = _output_dtype(node)
     if dtype not in ("int8", "uint8", "int16", "uint16"):
         node.fail(f"quantizing to {dtype} is not supported", _not_implemented())
     zero, axis = _zero_point(node, 2, dtype), _axis(node, 1)
-    return ops().quantize(node.expr(0), node.expr(1), zero, dtype, axis)
+    return ops().quantize(node.expr(0), node.expr(1), zero, dtype, axis, block)
+
+
+def _block_size(node: Node) -> int:
+    """Elements along the axis that share a scale; 0 when all do."""
+    block = node.attr("block_size", 0)
+    if block < 0:
+        node.fail(f"block_size must be at least 0, found {block}")
+    return block
 
 
 def _output_dtype(node: Node) -> str:
@@ -100,33 +111,76 @@ def _axis(node: Node, scale: int) -> int:
 @onnx_op("DequantizeLinear", domain=MICROSOFT)
 def dequantize(node: Node):
     node.ignore("output_dtype")
-    block = node.attr("block_size", 0)
+    block = _block_size(node)
     dtype = node.dtype(0)
     if not dtype.startswith(("int", "uint")):
         node.fail(f"dequantizing {dtype} is not supported", _not_implemented())
     if dtype in _WIDER:
         node.const(0)  # kernels read no elements of 4 bits
-    if block:
-        return _dequantize_blocks(node, block)
-    return _dequantized(node, 0, 1, 2, _axis(node, 1))
+    return _dequantized(node, 0, 1, 2, _axis(node, 1), block)
 
 
-def _dequantize_blocks(node: Node, block: int) -> np.ndarray:
-    """A constant with a scale for each run of `block` elements along the axis."""
-    x, scale = _number(node.const(0)), node.const(1)
-    axis = node.axis(node.attr("axis", 1), x.ndim)
-    expected = list(x.shape)
-    expected[axis] = -(-x.shape[axis] // block)
-    if block < 1 or list(scale.shape) != expected:
-        node.fail(f"scales of shape {list(scale.shape)} do not fit blocks of {block} in {x.shape}")
-    zero = _number(node.const(2)) if node.has(2) else np.zeros((), x.dtype)
+# ---- weights of a few bits ----
+@onnx_op("MatMulNBits", domain=MICROSOFT)
+def matmul_nbits(node: Node):
+    """A times a weight [K, N] that is stored by columns, each in blocks along K."""
+    node.ignore("accuracy_level")  # what may be rounded; nothing is
+    node.expect("bits", (4, 8), 4)
+    if node.has(4):
+        node.fail("g_idx, an order of the rows, is not supported", _not_implemented())
+    bits, k, n = node.attr("bits", 4), node.positive("K"), node.positive("N")
+    block = node.positive("block_size")
+    if block * bits % 8:
+        node.fail(f"a block of {block} elements of {bits} bits is no whole number of bytes")
+    blocks = -(-k // block)
+    q = _unpacked(node, 1, n, blocks * block, bits)[:, :k].T
+    scale = _by_columns(node, 2, n, blocks)
+    y = ops().matmul(
+        node.expr(0), _weight(node, q, scale, _block_zeros(node, n, blocks, bits), block)
+    )
+    return ops().add(node.emit(y), node.expr(5)) if node.has(5) else y
 
-    def wide(value):
-        repeated = np.repeat(value, block, axis) if value.ndim == x.ndim else value
-        return np.take(repeated, range(x.shape[axis]), axis) if value.ndim == x.ndim else value
 
-    difference = x.astype(np.int32) - wide(zero).astype(np.int32)
-    return (difference.astype(np.float32) * wide(scale).astype(np.float32)).astype(scale.dtype)
+def _weight(node: Node, q: np.ndarray, scale: np.ndarray, zero: np.ndarray, block: int):
+    """(q - zero) * scale, kept as it is where zero points are integers."""
+    as_expr, dtype = node.graph.as_expr, str(scale.dtype)
+    whole = zero.astype(np.uint8)
+    if (whole == zero).all():
+        operands = [as_expr(np.array(v, order="C")) for v in (q, scale, whole)]
+        return node.emit(ops().dequantize(*operands, dtype, 0, block))
+    scale, zero = (np.repeat(v, block, 0)[: q.shape[0]].astype(np.float32) for v in (scale, zero))
+    return as_expr(((q - zero) * scale).astype(dtype))
+
+
+def _unpacked(node: Node, index: int, rows: int, count: int, bits: int) -> np.ndarray:
+    """The first `count` numbers of each row of bytes, lower halves first where they have 4 bits."""
+    data = node.const(index)
+    width = -(-count * bits // 8)
+    if data.dtype != np.uint8 or data.size != rows * width:
+        node.fail(
+            f"input {index} must hold {rows} x {width} bytes, found {data.dtype}{list(data.shape)}"
+        )
+    data = data.reshape(rows, width)
+    if bits == 4:
+        data = np.stack([data & 15, data >> 4], -1).reshape(rows, 2 * width)
+    return data[:, :count]
+
+
+def _by_columns(node: Node, index: int, n: int, blocks: int) -> np.ndarray:
+    """One float for each block of each of n columns, as [blocks, n]."""
+    value = node.const(index)
+    if value.size != n * blocks or np.issubdtype(value.dtype, np.integer):
+        node.fail(f"input {index} must hold {n} x {blocks} floats, found {list(value.shape)}")
+    return value.reshape(n, blocks).T
+
+
+def _block_zeros(node: Node, n: int, blocks: int, bits: int) -> np.ndarray:
+    """Zero points as [blocks, n], or one for all."""
+    if not node.has(3):
+        return np.array(1 << (bits - 1), np.uint8)
+    if node.const(3).dtype == np.uint8:
+        return _unpacked(node, 3, n, blocks, bits).T
+    return _by_columns(node, 3, n, blocks)
 
 
 @onnx_op("DynamicQuantizeLinear", since=11)

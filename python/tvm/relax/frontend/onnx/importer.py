@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 import re
 
@@ -248,7 +249,7 @@ class GraphImporter:
         while any(p.name == name for p in taken):
             name += "_"
         if info.name in shape_dict:
-            given = list(shape_dict[info.name])
+            given = _given_shape(info.name, shape_dict[info.name])
             if tensor.HasField("shape") and len(given) != len(tensor.shape.dim):
                 raise ValueError(
                     f"input {info.name!r} has rank {len(tensor.shape.dim)}, "
@@ -263,6 +264,12 @@ class GraphImporter:
                     )
             extents = given
         elif tensor.HasField("shape"):
+            if any(d.dim_value < -1 for d in tensor.shape.dim):
+                found = [d.dim_param or d.dim_value for d in tensor.shape.dim]
+                raise ValueError(
+                    f"input {info.name!r}: expected extents of at least 0, or -1 for an open one, "
+                    f"found {found}"
+                )
             extents = [self.extent(d, symbols) for d in tensor.shape.dim]
         else:
             raise ValueError(f"input {info.name!r} states no shape; give it by shape_dict")
@@ -273,10 +280,10 @@ class GraphImporter:
             return dim.dim_value
         from tvm import tirx
 
-        name = re.sub(r"\W", "_", dim.dim_param) if dim.dim_param not in ("", "?") else ""
-        if not name:
-            return tirx.Var(f"d{len(symbols)}_{id(dim) % 1000}", "int64")
-        return symbols.setdefault(name, tirx.Var(name, "int64"))
+        if dim.dim_param in ("", "?"):  # unlike all others
+            return symbols.setdefault(len(symbols), tirx.Var(f"d{len(symbols)}", "int64"))
+        name = re.sub(r"\W", "_", dim.dim_param)
+        return symbols.setdefault(dim.dim_param, tirx.Var(name, "int64"))
 
     def run_nodes(self, nodes) -> None:
         for proto in nodes:
@@ -329,8 +336,11 @@ class GraphImporter:
         """Refuse results that no memory can hold before something multiplies their extents."""
         extents = value.shape if isinstance(value, np.ndarray) else self.extents(value)
         known = [e for e in extents or () if isinstance(e, int)]
-        if any(e < 0 for e in known) or math.prod(e for e in known if e) >= 1 << 60:
-            node.fail(f"its result would have the shape ({', '.join(map(plain, extents))})")
+        shape = f"its result would have the shape ({', '.join(map(plain, extents or ()))})"
+        if any(e < 0 for e in known):
+            node.fail(f"{shape}, but an extent is at least 0")
+        if math.prod(e for e in known if e) >= 1 << 60:
+            node.fail(f"{shape}, which no memory can hold")
 
     def named(self, expr):
         return expr if isinstance(expr, self.relax.Var) else self.bb.emit(expr)
@@ -383,6 +393,21 @@ def _constant(node: Node):
         if value is not None:
             return np.asarray(value, dtype)
     node.fail("only dense numeric values are supported", _not_implemented())
+
+
+def _given_shape(name: str, shape) -> list:
+    """Extents that the caller gave: integers of at least 0, or scalar expressions."""
+    from tvm.ir import Expr
+
+    try:
+        extents = [e if isinstance(e, Expr) else operator.index(e) for e in shape]
+    except TypeError:
+        raise TypeError(
+            f"input {name!r}: expected a list of integers in shape_dict, got {shape!r}"
+        ) from None
+    if any(not isinstance(e, Expr) and not 0 <= e < 1 << 63 for e in extents):
+        raise ValueError(f"input {name!r}: expected extents of at least 0, got {shape!r}")
+    return extents
 
 
 def _identifier(name: str, sanitize: bool) -> str:
