@@ -5,10 +5,10 @@
     ./dev bench gemm [--threads 1 2] [--rounds 7] [--seconds 0.2] [--only f32:1024x1024x1024 ...]
 
 Products are TYPES:MxKxN with a constant right-hand side, as weights are. TYPES: f32, bf16 (summed
-in float32), u8s8 and s8s8 (summed in int32), and for one row w8 and w4: float32 times weights of 8
-and 4 bits with scales. Every engine runs in a process of its own; each round times all of them in
+in float32), u8s8 and s8s8 (summed in int32), and w8 and w4: float32 times weights of 8 bits with a
+scale for each column, and of 4 bits with a scale for each 128 rows of a column. Every engine runs in a process of its own; each round times all of them in
 turn, then the peak of the multiplying instruction (for products with one row: the reading rate,
-over weights rotated through more memory than the last-level cache holds). oneDNN comes from the
+over weights rotated through more memory than the last-level cache holds; what is read are weights and scales). oneDNN comes from the
 peers' environment. Writes out/bench/gemm.json and .html.
 """
 
@@ -37,14 +37,16 @@ SHAPES = (
     (513, 255, 129),
     (1, 4096, 4096),
 )
-# Elements of a weight in bytes, and the peak of the instruction that multiplies them.
+GROUP = 128  # rows of a 4-bit weight that share a scale
+# Elements of a weight in bytes, its scales included, and the peak of the instruction that
+# multiplies them.
 TYPES = {
     "f32": (4, "fma"),
     "bf16": (2, "bf16"),
     "u8s8": (1, "vnni"),
     "s8s8": (1, "vnni"),
-    "w8": (1, "read"),
-    "w4": (0.5, "read"),
+    "w8": (1, "fma"),
+    "w4": (0.5 + 4 / GROUP, "fma"),
 }
 PRODUCTS = tuple(
     (types, shape)
@@ -53,7 +55,6 @@ PRODUCTS = tuple(
     if not types.startswith("w") or shape[0] == 1
 )
 ROTATED_BYTES = 256 << 20
-GROUP = 128  # rows of a 4-bit weight that share a scale
 
 
 def matrix(types, shape, side, rng):
@@ -113,19 +114,32 @@ def onnxruntime_engine(types, a, weights, threads):
         "f32": ("MatMul", TensorProto.FLOAT, TensorProto.FLOAT),
         "u8s8": ("MatMulInteger", TensorProto.UINT8, TensorProto.INT32),
         "s8s8": ("MatMulInteger", TensorProto.INT8, TensorProto.INT32),
+        "w4": ("MatMulNBits", TensorProto.FLOAT, TensorProto.FLOAT),
     }.get(types) or (None, None, None)
     if op is None:
         raise NotImplementedError("not offered")
 
+    def operator(b):
+        if types != "w4":
+            return helper.make_node(op, ["a", "b"], ["c"]), {"b": b}
+        (k, n), names = b.shape, ["a", "b", "s"]
+        attrs = {"K": k, "N": n, "bits": 4, "block_size": GROUP}
+        columns = b.T.reshape(n, -1, GROUP)
+        scales = np.full(n * columns.shape[1], SCALE, np.float32)
+        weights = {"b": columns[..., ::2] | columns[..., 1::2] << 4, "s": scales}
+        return helper.make_node(op, names, ["c"], domain="com.microsoft", **attrs), weights
+
     def session(b):
+        node, weights = operator(b)
         graph = helper.make_graph(
-            [helper.make_node(op, ["a", "b"], ["c"])],
+            [node],
             "g",
             [helper.make_tensor_value_info("a", left, list(a.shape))],
             [helper.make_tensor_value_info("c", result, [a.shape[0], b.shape[1]])],
-            [numpy_helper.from_array(b, "b")],
+            [numpy_helper.from_array(value, name) for name, value in weights.items()],
         )
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        domains = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+        model = helper.make_model(graph, opset_imports=domains, ir_version=8)
         o = rt.SessionOptions()
         o.intra_op_num_threads, o.inter_op_num_threads = threads, 1
         s = rt.InferenceSession(model.SerializeToString(), o, providers=["CPUExecutionProvider"])
@@ -172,22 +186,21 @@ def opentvm_engine(types, a, weights, threads):
     from tvm import relax
 
     target = tvm.target.Target({"kind": "llvm", "mcpu": "native", "num-cores": threads})
-    if types.startswith("w"):
-        return weight_only(types, a, weights, target)
-    left, right, out = {
-        "f32": ("float32", "float32", "float32"),
-        "bf16": ("bfloat16", "bfloat16", "float32"),
-        "u8s8": ("uint8", "int8", "int32"),
-        "s8s8": ("int8", "int8", "int32"),
-    }[types]
+    left, out = {
+        "bf16": ("bfloat16", "float32"),
+        "u8s8": ("uint8", "int32"),
+        "s8s8": ("int8", "int32"),
+    }.get(types, ("float32", "float32"))
     x = tvm.runtime.tensor(a)
 
     def function(b):
         builder = relax.BlockBuilder()
         arg = relax.Var("x", relax.TensorType(a.shape, left))
-        weight = relax.const(tvm.runtime.tensor(b), right)
+        weight = relax.const(tvm.runtime.tensor(b), str(b.dtype))
         with builder.function("main", [arg]):
             with builder.dataflow():
+                if types.startswith("w"):
+                    weight = builder.emit(dequantized(types, weight, b.shape))
                 y = builder.emit_output(relax.op.matmul(arg, weight, out_dtype=out))
             builder.emit_func_output(y)
         main = relax.VirtualMachine(tvm.compile(builder.get(), target), tvm.cpu())["main"]
@@ -196,49 +209,21 @@ def opentvm_engine(types, a, weights, threads):
     return [function(b) for b in weights]
 
 
-def weight_only(types, a, weights, target):
-    """One kernel: float32 times weights that are dequantized while they are read."""
-    import tvm
-    from tvm import te
+def dequantized(types, weight, shape):
+    """A weight of 8 bits with a scale for each column, or of 4 bits with one for each group."""
+    from tvm import relax
 
-    (m, k), n, panel = a.shape, weights[0].shape[1], 128
-    rows = k if types == "w8" else k // 2
-    x = te.placeholder((m, k), "float32", "x")
-    p = te.placeholder((n // panel, rows, panel), "int8" if types == "w8" else "uint8", "p")
-    s = te.placeholder((n,) if types == "w8" else (k // GROUP, n), "float32", "s")
-    axis = te.reduce_axis((tvm.tirx.const(0, "int64"), tvm.tirx.const(k, "int64")), "k")
-
-    def weight(row, col):
-        if types == "w8":
-            return p[col // panel, row, col % panel].astype("float32") * s[col]
-        both = p[col // panel, row // 2, col % panel]
-        shift = ((row % 2) * 4).astype("uint8")
-        return ((both >> shift) & tvm.tirx.const(15, "uint8")).astype("float32") - 8.0
-
-    def summand(i, j):
-        if types == "w8":
-            return x[i, axis] * weight(axis, j)
-        return x[i, axis] * (weight(axis, j) * s[axis // GROUP, j])
-
-    attrs = {"tile_op": "gemm", "panel": panel}
-    shape = tuple(tvm.tirx.const(d, "int64") for d in (m, n))
-    y = te.compute(shape, lambda i, j: te.sum(summand(i, j), axis), "y", attrs=attrs)
-    group = te.create_prim_func([x, p, s, y]).with_attr("global_symbol", "main")
-    func = tvm.get_global_func("kernels.Emit")(group, target)
-    if func.attrs["kernel_rule"] != "contraction":
-        raise RuntimeError("only plain loops take the product")
-    main = tvm.compile(tvm.IRModule({"main": func}), target)["main"]
-    left, out = tvm.runtime.tensor(a), tvm.runtime.tensor(np.zeros((m, n), np.float32))
-    scales = tvm.runtime.tensor(np.full(s.shape, SCALE, np.float32))
-
-    def step(b):
-        if types == "w4":
-            b = b[0::2] | (b[1::2] << 4)
-        packed = b.reshape(rows, n // panel, panel).transpose(1, 0, 2)
-        weight = tvm.runtime.tensor(np.ascontiguousarray(packed))
-        return lambda: (main(left, weight, scales, out), out)[1]
-
-    return [step(b) for b in weights]
+    k, n = shape
+    # Scales that differ, so that they are read: around SCALE by what the error allows for.
+    if types == "w8":
+        scale = np.full(n, SCALE, np.float32)
+        scale[1::2] = np.nextafter(scale[1::2], np.float32(1))
+        zero, block, axis = relax.const(np.int8(0)), 0, 1
+    else:
+        scale = np.full((-(-k // GROUP), n), SCALE, np.float32)
+        scale[:, 1::2] = np.nextafter(scale[:, 1::2], np.float32(1))
+        zero, block, axis = relax.const(np.uint8(8)), GROUP, 0
+    return relax.op.dequantize(weight, relax.const(scale), zero, "float32", axis, block)
 
 
 def worker(engine, types, shape, threads):
