@@ -31,21 +31,30 @@ elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 endif()
 target_link_options(tvm_flags INTERFACE -Wl,--no-undefined -Wl,--gc-sections)
 if(TVM_SANITIZE)
-  target_compile_options(tvm_flags INTERFACE -fsanitize=${TVM_SANITIZE} -fno-omit-frame-pointer)
+  # Not the check of function types: it reads what stands before the code, which kernels of our JIT,
+  # C and Python do not have.
+  target_compile_options(tvm_flags INTERFACE -fsanitize=${TVM_SANITIZE} -fno-omit-frame-pointer
+                         $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>)
   target_link_options(tvm_flags INTERFACE -fsanitize=${TVM_SANITIZE} -Wl,-z,undefs)
 endif()
 
-# tvm_add_layer(name [DIR folder] [EXCLUDE regex]): object library of src/<folder>, tests left out.
+# tvm_add_layer(name [DIR folder] [EXCLUDE regex]): object library of the .cc files of src/<folder>, tests left
+# out. C has no place in a layer: such a file would end up in the library unseen.
 function(tvm_add_layer name)
   cmake_parse_arguments(ARG "" "DIR;EXCLUDE" "" ${ARGN})
   if(NOT ARG_DIR)
     set(ARG_DIR ${name})
   endif()
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${ARG_DIR}/*.cc"
-       "${CMAKE_SOURCE_DIR}/src/${ARG_DIR}/*.c")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${ARG_DIR}/*.cc")
+  file(GLOB_RECURSE foreign CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${ARG_DIR}/*.c"
+       "${CMAKE_SOURCE_DIR}/src/${ARG_DIR}/*.cpp" "${CMAKE_SOURCE_DIR}/src/${ARG_DIR}/*.cxx")
   list(FILTER sources EXCLUDE REGEX "_(test|fuzz)\\.cc$")
   if(ARG_EXCLUDE)
     list(FILTER sources EXCLUDE REGEX "${ARG_EXCLUDE}")
+    list(FILTER foreign EXCLUDE REGEX "${ARG_EXCLUDE}")
+  endif()
+  if(foreign)
+    message(FATAL_ERROR "layer ${name}: expected .cc files only, found ${foreign}")
   endif()
   set(target tvm_${name}_objs)
   if(NOT sources)

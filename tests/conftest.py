@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-for folder in ("bench", "ffi/python", "python"):
-    if str(ROOT / folder) not in sys.path:
-        sys.path.insert(0, str(ROOT / folder))
+PACKAGES = [str(ROOT / "python"), str(ROOT / "ffi" / "python")]
+for folder in (str(ROOT / "bench"), *reversed(PACKAGES)):
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
 os.environ.setdefault("TVM_LIBRARY_PATH", str(ROOT / "build" / "lib"))
 # A test means the code as it is now; tests of the cache choose a folder of their own.
 os.environ["TVM_CACHE_DIR"] = "off"
@@ -22,6 +23,24 @@ os.environ["TVM_CACHE_DIR"] = "off"
 def root():
     """The top folder of the repository."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def child_env():
+    """Function that makes the environment of a child process, which finds the packages of this one.
+
+    Keywords are further variables; None takes one out.
+    """
+
+    def make(**changes):
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(PACKAGES)}
+        for name, value in changes.items():
+            env.pop(name, None)
+            if value is not None:
+                env[name] = str(value)
+        return env
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,13 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+# Test programs of a layer that has more than one.
+CPP_TESTS = {"codegen": ["codegen", "codegen_llvm"]}
+# Run when anything may have changed.
+FFI_TESTS = ["ffi/tests/python", "ffi/tests/interop", "ffi/addons/orcjit/tests"]
 # Python test folders by the layers they exercise; the others exercise everything.
 PYTHON_TESTS = {
+    "tools": [],
     "ir": ["ir", "tirx"],
     "runtime": ["runtime"],
     "script": ["script"],
@@ -45,7 +50,7 @@ def layer_of(path: str) -> str | None:
     if path.startswith("python/tvm/"):
         return f"python/{parts[2]}" if len(parts) > 3 else "*"
     if parts[0] == "tests":
-        return f"tests/{parts[1]}"
+        return f"tests/{parts[1]}" if len(parts) > 2 else "*"
     return "*"
 
 
@@ -58,9 +63,10 @@ def tests_for(paths: list[str]) -> list[str]:
     def affected(layers: list[str]) -> bool:
         return "*" in touched or bool(touched & set(layers))
 
-    lines = [f"cpp {name}" for name, below in allowed.items() if affected([name, *below])]
+    layers = [name for name, below in allowed.items() if affected([name, *below])]
+    lines = [f"cpp {test}" for name in layers for test in CPP_TESTS.get(name, [name])]
     if "*" in touched:
-        lines += ["cpp ffi", "py ffi/tests/python", "py ffi/addons/orcjit/tests"]
+        lines += ["cpp ffi", *(f"py {folder}" for folder in FFI_TESTS)]
     for folder in sorted(folders):
         own = PYTHON_TESTS.get(folder, list(allowed))
         below = {x for layer in own for x in [layer, *allowed.get(layer, [])]}

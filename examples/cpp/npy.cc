@@ -24,8 +24,11 @@ std::string_view Field(std::string_view header, std::string_view key, const std:
 
 DLDataType TypeOf(std::string_view descr, const std::string& path) {
   // E.g. '<f4': byte order, kind, bytes.
-  TVM_FFI_CHECK(descr.size() >= 5 && (descr[1] == '<' || descr[1] == '|'), ValueError)
-      << path << ": expected a little-endian type, found " << std::string(descr.substr(0, 8));
+  TVM_FFI_CHECK(descr.size() >= 5 && (descr[1] == '<' || descr[1] == '|') && descr[3] >= '1' &&
+                    descr[3] <= '8' && descr[4] == descr[0],
+                ValueError)
+      << path << ": expected a little-endian number of up to 8 bytes, found "
+      << std::string(descr.substr(0, descr.find(',')));
   auto bits = static_cast<uint8_t>(8 * (descr[3] - '0'));
   switch (descr[2]) {
     case 'f':
@@ -73,12 +76,26 @@ tvm::runtime::Tensor LoadNpy(const std::string& path) {
     std::string_view text = tvm::support::Trim(d);
     if (text.empty()) continue;
     auto value = tvm::support::ParseInt(text);
-    TVM_FFI_CHECK(value.has_value(), ValueError) << path << ": bad extent " << d;
+    TVM_FFI_CHECK(value.has_value() && *value >= 0, ValueError)
+        << path << ": expected extents of at least 0, found " << d;
     shape.push_back(*value);
   }
+  // Compared by division: the product of damaged extents need not fit a number.
+  TVM_FFI_CHECK(r.ReadView(r.remaining(), &data), ValueError) << path;
+  uint64_t elements = 8 * data.size() / dtype.bits;
+  bool fits = 8 * data.size() % dtype.bits == 0;
+  bool empty = false;
+  for (int64_t extent : shape) {
+    empty = empty || extent == 0;
+    if (empty) continue;
+    fits = fits && elements % static_cast<uint64_t>(extent) == 0;
+    elements /= static_cast<uint64_t>(extent);
+  }
+  TVM_FFI_CHECK(empty ? data.empty() : fits && elements == 1, ValueError)
+      << path << ": " << data.size() << " bytes of data do not fit the shape "
+      << std::string(dims.substr(0, dims.find(')') + 1));
   auto out = tvm::runtime::Tensor::Empty(tvm::ffi::Shape(shape.begin(), shape.end()), dtype,
                                          tvm::Device{kDLCPU, 0});
-  TVM_FFI_CHECK(r.ReadView(r.remaining(), &data), ValueError) << path;
   out.CopyFromBytes(data.data(), data.size());
   return out;
 }

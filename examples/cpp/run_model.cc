@@ -5,7 +5,8 @@
 ///
 ///     run_model model.so [--function main] [--repeat n] [--profile] input...
 ///
-/// Each input is a .npy file, or `zeros:<dtype>:<extent>,<extent>,...`.
+/// Each input is a .npy file, or `zeros:<dtype>:<extent>,<extent>,...`. Exit code 2 and a message
+/// for whatever cannot be used.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/extra/module.h>
 #include <tvm/runtime/device_api.h>
@@ -15,6 +16,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -33,7 +35,8 @@ Tensor Zeros(const std::string& spec) {
   if (parts.size() == 3) {
     for (const std::string& d : tvm::support::Split(parts[2], ',')) {
       auto value = tvm::support::ParseInt(d);
-      TVM_FFI_CHECK(value.has_value(), ValueError) << "bad extent " << d << " in " << spec;
+      TVM_FFI_CHECK(value.has_value() && *value >= 0, ValueError)
+          << "expected extents of at least 0, got `" << d << "` in " << spec;
       shape.push_back(*value);
     }
   }
@@ -80,7 +83,10 @@ int Run(int argc, char** argv) {
     if (arg == "--function" && i + 1 < argc) {
       function = argv[++i];
     } else if (arg == "--repeat" && i + 1 < argc) {
-      repeat = static_cast<int>(tvm::support::ParseInt(argv[++i]).value_or(0));
+      auto value = tvm::support::ParseInt(argv[++i]);
+      TVM_FFI_CHECK(value.has_value() && *value >= 0 && *value <= 1000000000, ValueError)
+          << "expected a number from 0 to 1000000000 after --repeat, got " << argv[i];
+      repeat = static_cast<int>(*value);
     } else if (arg == "--profile") {
       profile = true;
     } else if (library.empty()) {
@@ -137,8 +143,11 @@ int main(int argc, char** argv) {
   try {
     return Run(argc, argv);
   } catch (const ffi::Error& e) {
-    std::fprintf(stderr, "%s: %s\n", std::string(e.kind().data(), e.kind().size()).c_str(),
-                 e.what());
-    return 1;
+    const std::string kind(e.kind().data(), e.kind().size());
+    const std::string message(e.message());
+    std::fprintf(stderr, "%s: %s\n", kind.c_str(), message.c_str());
+  } catch (const std::exception& e) {  // e.g. no memory for an input
+    std::fprintf(stderr, "%s\n", e.what());
   }
+  return 2;
 }

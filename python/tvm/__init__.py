@@ -60,6 +60,9 @@ _COMPILER_MODULES = (
     "tune",
 )
 
+# What is of no use without the compiler; the other modules say so function by function.
+_NEED_COMPILER = ("relax", "s_tir", "script", "te", "tirx", "topi", "tune")
+
 __getattr__, __dir__ = _attach(
     __name__,
     globals(),
@@ -72,6 +75,10 @@ __getattr__, __dir__ = _attach(
         "register_intrin_lowering": "ir",
         "VirtualMachine": "runtime.vm",
     },
+    absent=dict.fromkeys(
+        _NEED_COMPILER if _RUNTIME_ONLY else (),
+        "it needs the compiler library, which is not loaded (TVM_USE_RUNTIME_LIB=1 leaves it out)",
+    ),
 )
 
 # An object that comes back from C++ before its module was imported gets its class all the same.

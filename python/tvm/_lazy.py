@@ -7,7 +7,13 @@ from __future__ import annotations
 import importlib
 
 
-def attach(package: str, namespace: dict, modules=(), names: dict[str, str] | None = None):
+def attach(
+    package: str,
+    namespace: dict,
+    modules=(),
+    names: dict[str, str] | None = None,
+    absent: dict[str, str] | None = None,
+):
     """Make a module ``__getattr__`` that imports submodules when they are asked for.
 
     Args:
@@ -15,13 +21,17 @@ def attach(package: str, namespace: dict, modules=(), names: dict[str, str] | No
         namespace: Its ``globals()``; results are stored there.
         modules: Submodules that appear as attributes.
         names: Attribute -> submodule that defines it.
+        absent: Submodules that cannot be used in this process -> why.
 
     Returns:
         Functions ``__getattr__`` and ``__dir__``.
     """
-    names = names or {}
+    names, absent = names or {}, absent or {}
 
     def __getattr__(name):
+        reason = absent.get(names.get(name, name))
+        if reason is not None:
+            raise AttributeError(f"{package}.{name} cannot be used here: {reason}")
         if name in modules:
             full = f"{package}.{name}"
             try:
@@ -38,7 +48,8 @@ def attach(package: str, namespace: dict, modules=(), names: dict[str, str] | No
         return value
 
     def __dir__():
-        return sorted({*namespace, *modules, *names})
+        here = {name for name in (*modules, *names) if names.get(name, name) not in absent}
+        return sorted({*namespace, *here})
 
     return __getattr__, __dir__
 

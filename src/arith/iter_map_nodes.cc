@@ -103,8 +103,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("arith.IterMark",
            [](PrimExpr source, PrimExpr extent) { return IterMark(source, extent); })
       .def("arith.IterSplitExpr",
-           [](IterMark source, PrimExpr lower, PrimExpr extent, PrimExpr scale) {
-             return IterSplitExpr(source, lower, extent, scale);
+           [](const IterMarkNode* source, PrimExpr lower, PrimExpr extent, PrimExpr scale) {
+             return IterSplitExpr(ffi::GetRef<IterMark>(source), lower, extent, scale);
            })
       .def("arith.IterSumExpr",
            [](ffi::Array<IterSplitExpr> args, PrimExpr base) { return IterSumExpr(args, base); })

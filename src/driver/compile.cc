@@ -44,8 +44,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
     auto name = [](const ffi::Optional<ffi::String>& given) {
       return given.has_value() ? *given : ffi::String("default");
     };
-    return Compile(std::move(mod), target.has_value() ? *target : Target(nullptr),
-                   name(relax_pipeline), name(tir_pipeline));
+    return Compile(std::move(mod), target.has_value() ? *target : Target(), name(relax_pipeline),
+                   name(tir_pipeline));
   });
 }
 

@@ -193,7 +193,10 @@ std::vector<std::string> WriteObjects(const ffi::Module& mod, const std::string&
 
 std::vector<std::string> ExportObjects(const ffi::Module& mod, const std::string& folder,
                                        const ExportOptions& options) {
-  std::filesystem::create_directories(folder);
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  TVM_FFI_CHECK(!error, RuntimeError)
+      << "cannot make the folder " << folder << ": " << error.message();
   return WriteObjects(mod, folder, options);
 }
 
@@ -204,6 +207,8 @@ void CheckDestination(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
   TVM_FFI_CHECK(!path.empty(), ValueError) << "the path of the library to write is empty";
+  TVM_FFI_CHECK(path.find('\0') == std::string::npos, ValueError)
+      << "the path of the library to write has a zero byte: " << path.c_str() << "\\0...";
   const fs::file_status status = fs::status(path, error);
   TVM_FFI_CHECK(!fs::exists(status) || fs::is_regular_file(status), ValueError)
       << path << ": expected the path of a file, found "

@@ -5,6 +5,7 @@
 #include <tvm/ffi/error.h>
 #include <tvm/runtime/tensor.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -165,6 +166,21 @@ TEST_F(Export, FailuresNameTheCommandAndLeaveNoFile) {
   options = ExportOptions();
   options.cc = "no-such-compiler";
   EXPECT_THROW(ExportLibrary(module, Path("bad.so"), options), ffi::Error);
+}
+
+TEST_F(Export, WithoutAFolderForTemporaryFiles) {
+  ffi::Module module = BuildFor({Scale("f", 2, false)});
+  const char* before = std::getenv("TMPDIR");
+  const std::string kept = before != nullptr ? before : "";
+  setenv("TMPDIR", Path("absent").c_str(), 1);
+  try {
+    ExportLibrary(module, Path("no.so"));
+    ADD_FAILURE() << "no error";
+  } catch (const ffi::Error& error) {
+    EXPECT_EQ(error.kind(), "RuntimeError");
+    EXPECT_NE(std::string(error.message()).find("set TMPDIR"), std::string::npos);
+  }
+  before != nullptr ? setenv("TMPDIR", kept.c_str(), 1) : unsetenv("TMPDIR");
 }
 
 TEST(ModuleTree, OrdersParentsFirstAndFindsCycles) {

@@ -5,6 +5,7 @@
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/registry.h>
 #include <tvm/kernels/rule.h>
+#include <tvm/kernels/winograd.h>
 #include <tvm/tirx/function.h>
 #include <tvm/tirx/sblock.h>
 #include <tvm/tirx/stmt_functor.h>
@@ -29,6 +30,8 @@ class WorkCounter final : public tirx::StmtExprVisitor {
   bool known = true;
   /// Elements read and written per buffer, an element counted each time.
   std::unordered_map<const ffi::Object*, double> reads, writes;
+  /// Products by the type of their operands as they lie in memory.
+  std::map<std::string, double> products;
   Map<String, ffi::Any> anchor;
 
   void Run(const tirx::Stmt& body) { VisitStmt(body); }
@@ -46,13 +49,27 @@ class WorkCounter final : public tirx::StmtExprVisitor {
     times_ = outer;
   }
   void VisitStmt_(const tirx::SBlockNode* op) override {
-    if (op->annotations.count(kernels::kTileOp) != 0) anchor = op->annotations;
+    const bool outer = in_product_;
+    if (op->annotations.count(kernels::kTileOp) != 0) {
+      anchor = op->annotations;
+      const auto kind = (*anchor.find(kernels::kTileOp)).second.try_cast<String>();
+      in_product_ = kind.has_value() && (*kind == "gemm" || *kind == "conv2d");
+    }
     // Iteration variables, regions and the initial value are no work of their own.
     VisitStmt(op->body);
+    in_product_ = outer;
   }
   void VisitStmt_(const tirx::BufferStoreNode* op) override {
     writes[op->buffer.get()] += times_;
-    VisitExpr(op->value);
+    const auto* sum = op->value.as<tirx::AddNode>();
+    const auto* product = in_product_ && sum != nullptr ? sum->b.as<tirx::MulNode>() : nullptr;
+    if (product == nullptr) return VisitExpr(op->value);
+    // A multiplication and an addition, whatever makes the factors out of what is stored: rules do
+    // that once an element, or, as with a transformed filter, in another way.
+    VisitExpr(sum->a);
+    const double before = flops;
+    VisitExpr(GetRef<PrimExpr>(product));
+    flops = before + 2 * times_;
   }
   void VisitExpr_(const tirx::BufferLoadNode* op) override {
     reads[op->buffer.get()] += times_;
@@ -64,6 +81,29 @@ class WorkCounter final : public tirx::StmtExprVisitor {
     VisitExpr(index);
     flops = before;
   }
+  static bool IsChoice(const CallNode* call) {
+    const auto* name = call->op.as<OpNode>();
+    return name != nullptr && (name->name == "tirx.if_then_else" || name->name == "tirx.likely");
+  }
+  /// Type of the element that an operand is, but for conversions and a border; empty for a computed
+  /// one.
+  static std::string TypeInMemory(PrimExpr value) {
+    for (;;) {
+      const auto* call = value.as<CallNode>();
+      if (const auto* cast = value.as<tirx::CastNode>()) {
+        value = cast->value;
+      } else if (call != nullptr && IsChoice(call) && call->args.size() == 3) {
+        value = Downcast<PrimExpr>(call->args[1]);
+      } else {
+        break;
+      }
+    }
+    const auto* load = value.as<tirx::BufferLoadNode>();
+    if (load == nullptr) return "";
+    const DataType type = load->dtype().element_of();
+    const bool byte = (type.is_int() || type.is_uint()) && type.bits() == 8;
+    return byte ? "int8" : type.ToString();
+  }
   template <typename Node>
   void Binary(const Node* op) {
     flops += times_;
@@ -72,15 +112,16 @@ class WorkCounter final : public tirx::StmtExprVisitor {
   }
   void VisitExpr_(const tirx::AddNode* op) override { Binary(op); }
   void VisitExpr_(const tirx::SubNode* op) override { Binary(op); }
-  void VisitExpr_(const tirx::MulNode* op) override { Binary(op); }
+  void VisitExpr_(const tirx::MulNode* op) override {
+    const std::string type = TypeInMemory(op->a);
+    products[type == TypeInMemory(op->b) ? type : ""] += times_;
+    Binary(op);
+  }
   void VisitExpr_(const tirx::DivNode* op) override { Binary(op); }
   void VisitExpr_(const tirx::MinNode* op) override { Binary(op); }
   void VisitExpr_(const tirx::MaxNode* op) override { Binary(op); }
   void VisitExpr_(const CallNode* op) override {
-    const auto* name = op->op.as<OpNode>();
-    const bool choice =
-        name != nullptr && (name->name == "tirx.if_then_else" || name->name == "tirx.likely");
-    if (!choice) {
+    if (!IsChoice(op)) {
       flops += times_;
       for (const Expr& arg : op->args) VisitExpr(arg);
       return;
@@ -94,6 +135,8 @@ class WorkCounter final : public tirx::StmtExprVisitor {
   }
 
   double times_ = 1;
+  /// Inside the block of a contraction.
+  bool in_product_ = false;
 };
 
 std::string ShapeText(const tirx::Buffer& buffer) {
@@ -138,7 +181,26 @@ std::string LayoutText(const Map<String, ffi::Any>& anchor) {
   return layout;
 }
 
-/// {"flops", "bytes": None when extents are open, "layout", "tile_op", "operands": [text]}.
+/// The type whose rate bounds a kernel: that of most of its products if machines have instructions
+/// for it, else float32.
+std::string BoundType(const WorkCounter& work) {
+  auto most = std::max_element(work.products.begin(), work.products.end(),
+                               [](const auto& a, const auto& b) { return a.second < b.second; });
+  const bool narrow =
+      most != work.products.end() && (most->first == "int8" || most->first == "bfloat16");
+  return narrow ? most->first : "float32";
+}
+
+/// Operations that the rule does: Winograd's transformed filter saves most multiplications.
+double BoundFlops(const WorkCounter& work) {
+  if (work.anchor.count(kernels::kWinograd) == 0) return work.flops;
+  constexpr double kPoints = kernels::kWinogradPoints * kernels::kWinogradPoints;
+  constexpr double kTaps = 9.0 * kernels::kWinogradTile * kernels::kWinogradTile;
+  return work.flops * kPoints / kTaps;
+}
+
+/// {"flops", "bytes", "bound_flops": None when extents are open, "type": "float32", "bfloat16" or
+/// "int8", "layout", "tile_op", "operands": [text]}.
 Map<String, ffi::Any> KernelInfo(const tirx::PrimFunc& func) {
   WorkCounter work;
   work.Run(func->body);
@@ -166,7 +228,9 @@ Map<String, ffi::Any> KernelInfo(const tirx::PrimFunc& func) {
   }
   Map<String, ffi::Any> info;
   info.Set("flops", known ? ffi::Any(work.flops) : ffi::Any(nullptr));
+  info.Set("bound_flops", known ? ffi::Any(BoundFlops(work)) : ffi::Any(nullptr));
   info.Set("bytes", known ? ffi::Any(bytes) : ffi::Any(nullptr));
+  info.Set("type", String(BoundType(work)));
   info.Set("layout", String(LayoutText(work.anchor)));
   auto op = work.anchor.find(kernels::kTileOp);
   info.Set("tile_op", op == work.anchor.end() ? ffi::Any(String("")) : (*op).second);

@@ -6,6 +6,7 @@
 #include <tvm/ffi/reflection/registry.h>
 #include <tvm/ir/transform.h>
 #include <tvm/support/byte_io.h>
+#include <tvm/support/parallel_for.h>
 #include <tvm/tirx/function.h>
 
 #include <cstdlib>
@@ -54,15 +55,21 @@ std::optional<std::string> KeyPrefix(const Target& host, const ffi::String& pipe
   return prefix;
 }
 
+/// A function, its key unless it has none, and the names it refers to.
+struct Keyed {
+  GlobalVar var;
+  tirx::PrimFunc func;
+  std::optional<CacheKey> key;
+  std::vector<std::string> globals;
+};
+
 std::optional<CacheKey> KeyOf(const tirx::PrimFunc& func, const std::string& prefix,
                               std::vector<std::string>* globals) {
   support::Sha256 digest;
   digest.Update(prefix);
-  std::vector<std::string> met;
   const bool whole =
-      codegen::AddContent(WithoutAttr(func, tvm::attr::kGlobalSymbol), &digest, &met);
-  globals->insert(globals->end(), met.begin(), met.end());
-  if (!whole || !met.empty()) return std::nullopt;
+      codegen::AddContent(WithoutAttr(func, tvm::attr::kGlobalSymbol), &digest, globals);
+  if (!whole || !globals->empty()) return std::nullopt;
   return digest.Finish();
 }
 
@@ -115,17 +122,24 @@ KernelReuse PlanKernelReuse(const IRModule& mod, const Target& host, const ffi::
   auto cache = CompileCache::Current();
   const std::optional<std::string> prefix = KeyPrefix(host, pipeline, cache != nullptr);
   if (!prefix) return plan;
-  std::map<CacheKey, std::vector<std::pair<GlobalVar, std::string>>> groups;
-  std::vector<std::string> globals;
+  std::vector<Keyed> functions;
   for (const auto& [var, base] : mod->SortedFunctions()) {
     auto func = base.as<tirx::PrimFunc>();
     if (!func.has_value()) return plan;
-    // Every function is read, as any of them may call a kernel.
-    auto key = KeyOf(*func, *prefix, &globals);
-    auto symbol = (*func)->GetAttr<ffi::String>(tvm::attr::kGlobalSymbol);
-    const bool kernel = (*func)->HasNonzeroAttr(tirx::attr::kNoArgCheck) && symbol.has_value() &&
-                        *symbol == var->name_hint;
-    if (key && kernel) groups[*key].emplace_back(var, std::string(*symbol));
+    functions.push_back({var, *func, std::nullopt, {}});
+  }
+  // Every function is read, as any of them may call a kernel.
+  support::ParallelFor(functions.size(), [&](size_t i) {
+    functions[i].key = KeyOf(functions[i].func, *prefix, &functions[i].globals);
+  });
+  std::map<CacheKey, std::vector<std::pair<GlobalVar, std::string>>> groups;
+  std::vector<std::string> globals;
+  for (const Keyed& f : functions) {
+    globals.insert(globals.end(), f.globals.begin(), f.globals.end());
+    auto symbol = f.func->GetAttr<ffi::String>(tvm::attr::kGlobalSymbol);
+    const bool kernel = f.func->HasNonzeroAttr(tirx::attr::kNoArgCheck) && symbol.has_value() &&
+                        *symbol == f.var->name_hint;
+    if (f.key && kernel) groups[*f.key].emplace_back(f.var, std::string(*symbol));
   }
   const std::set<std::string> referenced = Referenced(globals);
   // Not to be dropped while its object is being written from another thread.

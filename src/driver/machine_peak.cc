@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
-/// What this machine attains: fused multiply-adds, and reading memory. Bounds for `tvm explain`.
+/// What this machine attains: multiply-adds of each type that has instructions of its own, and
+/// reading memory. Bounds for `tvm explain`.
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/function.h>
@@ -20,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int64_t kRounds = 1 << 16;
 
-/// Fused multiply-adds in registers, enough of them at a time to hide their latency; returns the
+/// Multiply-adds in registers, enough of them at a time to hide their latency; returns the
 /// operations done.
 using Burn = double (*)();
 /// Reads memory once; returns the bytes read.
@@ -29,16 +30,22 @@ using Read = double (*)(const char* data, size_t size);
 #if defined(__x86_64__)
 // Assembler, as the rate must not depend on how this file is compiled.
 #define TVM_FMA(w, v, d) "vfmadd231ps %%" w v ", %%" w v ", %%" w #d "\n"
-#define TVM_BURN(w, v)                                                                         \
+#define TVM_DOT_BF16(w, v, d) "vdpbf16ps %%" w v ", %%" w v ", %%" w #d "\n"
+#define TVM_DOT_INT8(w, v, d) "vpdpbusd %%" w v ", %%" w v ", %%" w #d "\n"
+#define TVM_DOT_INT8_VEX(w, v, d) "%{vex%} vpdpbusd %%" w v ", %%" w v ", %%" w #d "\n"
+// Pairs of bytes, then pairs of words, then the sum.
+#define TVM_DOT_INT8_STEPS(w, v, d)                                                 \
+  "vpmaddubsw %%" w v ", %%" w v ", %%" w "14\nvpmaddwd %%" w v ", %%" w "14, %%" w \
+  "14\nvpaddd %%" w "14, %%" w #d ", %%" w #d "\n"
+#define TVM_BURN(op, w, v)                                                                     \
   asm volatile("vxorps %%xmm" v ", %%xmm" v ", %%xmm" v                                        \
                "\n"                                                                            \
-               "1:\n" TVM_FMA(w, v, 0) TVM_FMA(w, v, 1) TVM_FMA(w, v, 2) TVM_FMA(w, v, 3)      \
-                   TVM_FMA(w, v, 4) TVM_FMA(w, v, 5) TVM_FMA(w, v, 6) TVM_FMA(w, v, 7)         \
-                       TVM_FMA(w, v, 8) TVM_FMA(w, v, 9) "dec %0\njnz 1b\n"                    \
+               "1:\n" op(w, v, 0) op(w, v, 1) op(w, v, 2) op(w, v, 3) op(w, v, 4) op(w, v, 5)  \
+                   op(w, v, 6) op(w, v, 7) op(w, v, 8) op(w, v, 9) "dec %0\njnz 1b\n"          \
                : "+r"(rounds)                                                                  \
                :                                                                               \
                : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", \
-                 "xmm9", "xmm15")
+                 "xmm9", "xmm14", "xmm15")
 #define TVM_READ(w, o0, o1, o2, o3)                                         \
   asm volatile("1:\nvmovups " o0 "(%0), %%" w "0\nvmovups " o1 "(%0), %%" w \
                "1\n"                                                        \
@@ -51,13 +58,33 @@ using Read = double (*)(const char* data, size_t size);
 
 __attribute__((target("avx2,fma"))) double BurnAvx2() {
   int64_t rounds = kRounds;
-  TVM_BURN("ymm", "15");
+  TVM_BURN(TVM_FMA, "ymm", "15");
   return 2.0 * kRounds * 10 * 8;
 }
 __attribute__((target("avx512f"))) double BurnAvx512() {
   int64_t rounds = kRounds;
-  TVM_BURN("zmm", "15");
+  TVM_BURN(TVM_FMA, "zmm", "15");
   return 2.0 * kRounds * 10 * 16;
+}
+__attribute__((target("avx512f"))) double BurnBf16() {
+  int64_t rounds = kRounds;
+  TVM_BURN(TVM_DOT_BF16, "zmm", "15");
+  return 2.0 * kRounds * 10 * 32;
+}
+__attribute__((target("avx512f"))) double BurnInt8Avx512() {
+  int64_t rounds = kRounds;
+  TVM_BURN(TVM_DOT_INT8, "zmm", "15");
+  return 2.0 * kRounds * 10 * 64;
+}
+__attribute__((target("avx2"))) double BurnInt8Vnni() {
+  int64_t rounds = kRounds;
+  TVM_BURN(TVM_DOT_INT8_VEX, "ymm", "15");
+  return 2.0 * kRounds * 10 * 32;
+}
+__attribute__((target("avx2"))) double BurnInt8Avx2() {
+  int64_t rounds = kRounds;
+  TVM_BURN(TVM_DOT_INT8_STEPS, "ymm", "15");
+  return 2.0 * kRounds * 10 * 32;
 }
 __attribute__((target("avx2"))) double ReadAvx2(const char* data, size_t size) {
   constexpr size_t step = 128;
@@ -72,6 +99,10 @@ __attribute__((target("avx512f"))) double ReadAvx512(const char* data, size_t si
   return static_cast<double>(size / step * step);
 }
 #undef TVM_FMA
+#undef TVM_DOT_BF16
+#undef TVM_DOT_INT8
+#undef TVM_DOT_INT8_VEX
+#undef TVM_DOT_INT8_STEPS
 #undef TVM_BURN
 #undef TVM_READ
 #endif
@@ -108,15 +139,27 @@ double ReadPortable(const char* data, size_t size) {
 
 struct Probes {
   Burn burn = BurnPortable;
+  /// Null where float32 is as fast as it gets.
+  Burn bf16 = nullptr;
+  Burn int8 = nullptr;
   Read read = ReadPortable;
 };
 
 Probes BestProbes() {
+  Probes probes;
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return {BurnAvx512, ReadAvx512};
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return {BurnAvx2, ReadAvx2};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    probes = {BurnAvx2, nullptr, BurnInt8Avx2, ReadAvx2};
+    if (__builtin_cpu_supports("avxvnni")) probes.int8 = BurnInt8Vnni;
+  }
+  if (__builtin_cpu_supports("avx512f")) {
+    probes.burn = BurnAvx512;
+    probes.read = ReadAvx512;
+    if (__builtin_cpu_supports("avx512bf16")) probes.bf16 = BurnBf16;
+    if (__builtin_cpu_supports("avx512vnni")) probes.int8 = BurnInt8Avx512;
+  }
 #endif
-  return {};
+  return probes;
 }
 
 /// Runs `work(thread)` on several threads until the time is over; the sum of what each did in a
@@ -143,7 +186,8 @@ double Rate(int threads, double seconds, const std::function<double(int)>& work)
   return best;
 }
 
-/// {"flops": fp32 operations a second, "bandwidth": bytes read a second} on `threads` threads.
+/// What `threads` threads attain in a second: bytes read as "bandwidth", and under the name of each
+/// type the operations on operands of it.
 ffi::Map<ffi::String, double> MeasureMachine(int64_t threads, int64_t buffer_bytes,
                                              double seconds) {
   TVM_FFI_CHECK(threads >= 1 && threads <= 1024, ValueError)
@@ -154,17 +198,24 @@ ffi::Map<ffi::String, double> MeasureMachine(int64_t threads, int64_t buffer_byt
       << "seconds must be above 0 and at most 60, got " << seconds;
   const int count = static_cast<int>(threads);
   const Probes probes = BestProbes();
-  const double flops = Rate(count, seconds, [&](int) {
-    double done = 0;
-    for (int i = 0; i < 8; ++i) done += probes.burn();
-    return done;
-  });
+  auto attained = [&](Burn burn) {
+    return Rate(count, seconds, [&](int) {
+      double done = 0;
+      for (int i = 0; i < 8; ++i) done += burn();
+      return done;
+    });
+  };
+  const double wide = attained(probes.burn);
+  ffi::Map<ffi::String, double> rates{{"float32", wide}};
+  rates.Set("bfloat16", probes.bf16 == nullptr ? wide : attained(probes.bf16));
+  rates.Set("int8", probes.int8 == nullptr ? wide : attained(probes.int8));
   const size_t part = static_cast<size_t>(buffer_bytes) / static_cast<size_t>(count) / 64 * 64;
   std::vector<char> data(part * static_cast<size_t>(count), 3);
   const double bandwidth = Rate(count, seconds, [&](int t) {
     return probes.read(data.data() + part * static_cast<size_t>(t), part);
   });
-  return {{"flops", flops}, {"bandwidth", bandwidth}};
+  rates.Set("bandwidth", bandwidth);
+  return rates;
 }
 
 }  // namespace

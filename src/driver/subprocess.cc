@@ -88,9 +88,14 @@ std::string FindTool(const std::vector<std::string>& names) {
 }
 
 TemporaryFolder::TemporaryFolder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "tvm-export-XXXXXX").string();
+  std::error_code error;
+  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+  TVM_FFI_CHECK(!error, RuntimeError)
+      << "there is no folder for temporary files: " << error.message() << "; set TMPDIR";
+  std::string pattern = (parent / "tvm-export-XXXXXX").string();
   TVM_FFI_CHECK(::mkdtemp(pattern.data()) != nullptr, RuntimeError)
-      << "cannot create a temporary folder: " << strerror(errno);
+      << "cannot create a temporary folder " << pattern << ": " << strerror(errno)
+      << "; set TMPDIR";
   path_ = pattern;
 }
 

@@ -7,10 +7,16 @@
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/registry.h>
 #include <tvm/s_tir/transform.h>
+#include <tvm/support/parallel_for.h>
 #include <tvm/tirx/function.h>
+#include <tvm/tirx/stmt_functor.h>
 #include <tvm/tirx/transform.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <string_view>
+#include <thread>
 
 #include "driver/kernel_reuse.h"
 
@@ -82,10 +88,79 @@ SplitModules SplitHostDeviceModules(const IRModule& mod) {
 
 namespace {
 
-SplitModules LowerAndSplit(IRModule mod, const Target& target, const ffi::String& pipeline) {
-  mod = tirx::transform::BindTarget(target)(std::move(mod));
+SplitModules LowerSerially(IRModule mod, const ffi::String& pipeline) {
   SplitModules split = SplitHostDeviceModules(Lower(std::move(mod), pipeline));
   split.host = s_tir::transform::FinalizeHost()(std::move(split.host));
+  return split;
+}
+
+/// True if functions can be lowered apart from each other: the graph compiler made them, none names
+/// another, all are for the host and exported, and nobody watches the passes.
+bool AreIndependent(const IRModule& mod) {
+  struct Names : public tirx::StmtExprVisitor {
+    bool found = false;
+    using tirx::StmtExprVisitor::VisitExpr_;
+    void VisitExpr_(const CallNode* op) override {
+      found = found || op->op.as<GlobalVarNode>() != nullptr;
+      tirx::StmtExprVisitor::VisitExpr_(op);
+    }
+    void VisitExpr_(const GlobalVarNode*) override { found = true; }
+  };
+  const char* timing = std::getenv("TVM_TIME_PASSES");
+  if (timing != nullptr && std::string_view(timing) != "0") return false;
+  if (PassOptionsText().empty()) return false;
+  for (const auto& [var, base] : mod->functions) {
+    auto func = base.as<tirx::PrimFunc>();
+    auto target = base->GetAttr<Target>(attr::kTarget);
+    const bool plain = func.has_value() && target.has_value() && IsHostKind(*target) &&
+                       (*func)->GetLinkageType() == LinkageType::kExternal &&
+                       ((*func)->HasNonzeroAttr(tirx::attr::kNoArgCheck) ||
+                        (*func)->HasNonzeroAttr(tirx::attr::kIsHostFunc));
+    if (!plain) return false;
+    Names names;
+    names(func.value()->body);
+    if (names.found) return false;
+  }
+  return true;
+}
+
+/// The functions in modules of at least two each, as a module's only function is its entry.
+std::vector<IRModule> Parts(const IRModule& mod) {
+  const auto functions = mod->SortedFunctions();
+  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  // Several to a core, as functions differ in size.
+  const size_t count = std::clamp<size_t>(functions.size() / 2, 1, 4 * cores);
+  std::vector<IRModule> parts(count);
+  for (IRModule& part : parts) {
+    part =
+        IRModule(ffi::Map<GlobalVar, BaseFunc>(), mod->source_map, mod->attrs, mod->global_infos);
+  }
+  for (size_t i = 0; i < functions.size(); ++i) {
+    parts[i % count].CopyOnWrite()->Add(functions[i].first, functions[i].second);
+  }
+  return parts;
+}
+
+SplitModules LowerAndSplit(IRModule mod, const Target& target, const ffi::String& pipeline) {
+  mod = tirx::transform::BindTarget(target)(std::move(mod));
+  if (mod->functions.size() < 4 || !AreIndependent(mod)) {
+    return LowerSerially(std::move(mod), pipeline);
+  }
+  std::vector<IRModule> parts = Parts(mod);
+  const auto context = tvm::transform::PassContext::Current();
+  support::ParallelFor(parts.size(), [&](size_t i) {
+    TargetScope target_scope(target);
+    tvm::transform::PassContextScope context_scope(context);
+    parts[i] = LowerSerially(std::move(parts[i]), pipeline).host;
+  });
+  // Functions that passes added stand in the part of their origin.
+  SplitModules split;
+  split.host =
+      IRModule(ffi::Map<GlobalVar, BaseFunc>(), mod->source_map, mod->attrs, mod->global_infos);
+  auto* host = split.host.CopyOnWrite();
+  for (const IRModule& part : parts) {
+    for (const auto& [var, func] : part->functions) host->Add(var, func);
+  }
   return split;
 }
 
@@ -121,7 +196,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   refl::GlobalDef()
       .def("driver.TirxBuild",
            [](IRModule mod, ffi::Optional<Target> target, ffi::Optional<ffi::String> pipeline) {
-             return TirxBuild(std::move(mod), target.has_value() ? *target : Target(nullptr),
+             return TirxBuild(std::move(mod), target.has_value() ? *target : Target(),
                               pipeline.has_value() ? *pipeline : ffi::String("default"));
            })
       .def("driver.SplitHostDeviceModules", [](IRModule mod) {

@@ -11,6 +11,9 @@
 #include <tvm/tirx/stmt.h>
 
 #include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "driver/subprocess.h"
 
@@ -148,6 +151,58 @@ TEST(TirxBuild, ReturnsAValueAndRejectsUnknownPipeline) {
   EXPECT_EQ((*built->GetFunction("twice"))(21).cast<int64_t>(), 42);
   EXPECT_THROW(TirxBuild(Module({{"twice", twice}}), Target("llvm"), "no_such_pipeline"),
                ffi::Error);
+}
+
+/// A[i] = A[i] + by, as the graph compiler marks its kernels.
+PrimFunc Kernel(float by, const char* name) {
+  Var i("i", kInt);
+  Buffer A = decl_buffer({PrimExpr(64)}, kFloat, "A");
+  Stmt body =
+      For(i, PrimExpr(0), PrimExpr(64), ForKind::kVectorized,
+          BufferStore(A, BufferLoad(A, {PrimExpr(i)}) + FloatImm(kFloat, by), {PrimExpr(i)}));
+  return WithAttr(Named(PrimFunc({A}, body), name), tirx::attr::kNoArgCheck, true);
+}
+
+TEST(TirxBuild, KernelsLoweredApartAreAllThere) {
+  constexpr int kCount = 23;
+  std::vector<std::string> names;
+  for (int k = 0; k < kCount; ++k) names.push_back("kernel" + std::to_string(k));
+  std::vector<std::pair<const char*, PrimFunc>> functions;
+  for (int k = 0; k < kCount; ++k) {
+    const char* name = names[static_cast<size_t>(k)].c_str();
+    functions.emplace_back(name, Kernel(static_cast<float>(k) + 0.5f, name));
+  }
+  ffi::Module built = TirxBuild(Module(functions), Target("llvm"));
+  ffi::Tensor a = MakeTensor({64});
+  float want = 1;
+  for (int e = 0; e < 64; ++e) static_cast<float*>(a.data_ptr())[e] = want;
+  for (int k = 0; k < kCount; ++k) {
+    (*built->GetFunction(names[static_cast<size_t>(k)]))(a);
+    want += static_cast<float>(k) + 0.5f;
+    ASSERT_EQ(static_cast<float*>(a.data_ptr())[63], want) << k;
+  }
+  // No function of several is the entry.
+  EXPECT_FALSE(built->GetFunction("main").has_value());
+}
+
+TEST(TirxBuild, AnErrorInOneOfManyKernelsNamesIt) {
+  std::vector<std::pair<const char*, PrimFunc>> functions;
+  const char* names[] = {"k0", "k1", "k2", "k3", "k4", "k5"};
+  for (const char* name : names) functions.emplace_back(name, Kernel(1, name));
+  Var i("i", kInt);
+  Buffer A = decl_buffer({PrimExpr(64)}, kFloat, "A");
+  // No vector has a length that is known at run time only.
+  Var n("n", kInt);
+  Stmt body = For(i, PrimExpr(0), PrimExpr(n), ForKind::kVectorized,
+                  BufferStore(A, FloatImm(kFloat, 1), {PrimExpr(i)}));
+  functions.emplace_back(
+      "bad", WithAttr(Named(PrimFunc({A, n}, body), "bad"), tirx::attr::kNoArgCheck, true));
+  try {
+    TirxBuild(Module(functions), Target("llvm"));
+    FAIL() << "no error";
+  } catch (const ffi::Error& error) {
+    EXPECT_NE(std::string(error.what()).find("vector"), std::string::npos) << error.what();
+  }
 }
 
 }  // namespace

@@ -402,6 +402,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
            })
       .def("ir.Range",
            [](PrimExpr begin, ffi::Optional<PrimExpr> end, Span span) {
+             TVM_FFI_CHECK(begin.defined(), TypeError)
+                 << "Range expected an expression, found None";
              if (end.has_value()) return Range(begin, end.value(), span);
              return Range(make_zero(begin.dtype()), begin, span);
            })

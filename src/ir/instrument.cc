@@ -142,11 +142,13 @@ PassInstrument DumpIR(const ffi::String& dump_dir, bool refresh) {
   std::string dir(dump_dir);
   ffi::Function enter = ffi::Function::FromTyped([dir, refresh, counter]() {
     *counter = 0;
-    std::filesystem::create_directories(dir);
+    std::error_code error;
+    std::filesystem::create_directories(dir, error);
+    TVM_FFI_CHECK(!error, RuntimeError) << "DumpIR cannot make " << dir << ": " << error.message();
     if (!refresh) return;
-    for (const auto& entry : std::filesystem::directory_iterator(dir)) {
+    for (const auto& entry : std::filesystem::directory_iterator(dir, error)) {
       if (entry.is_regular_file() && IsDumpFile(entry.path())) {
-        std::filesystem::remove(entry.path());
+        std::filesystem::remove(entry.path(), error);
       }
     }
   });

@@ -45,6 +45,7 @@ IRModule::IRModule(ffi::Map<GlobalVar, BaseFunc> functions, SourceMap source_map
 }
 
 IRModule IRModule::FromExpr(const Expr& expr, const ffi::Map<GlobalVar, BaseFunc>& functions) {
+  TVM_FFI_CHECK(expr.defined(), TypeError) << "IRModule.from_expr expects a function, found None";
   auto func = expr.as<BaseFunc>();
   TVM_FFI_CHECK(func.has_value(), TypeError)
       << "IRModule.from_expr expects a function, found " << expr.GetTypeKey();

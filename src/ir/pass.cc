@@ -7,6 +7,7 @@
 #include <tvm/ffi/reflection/registry.h>
 #include <tvm/ir/error_context.h>
 #include <tvm/ir/transform.h>
+#include <tvm/runtime/host_signals.h>
 #include <tvm/runtime/logging.h>
 
 #include <map>
@@ -81,6 +82,8 @@ IRModule Pass::operator()(IRModule mod, const PassContext& ctx) const {
   const PassInfo& info = node->pass_info;
   TVM_FFI_CHECK(mod.get() != nullptr, ValueError)
       << "pass " << info->name << " needs a module, found none";
+  // Who presses Ctrl-C does not wait for the rest of a compilation.
+  runtime::CheckHostSignals();
   if (!ctx.InstrumentBeforePass(mod, info)) return mod;
 
   const bool check_immutable = ctx->GetConfig<bool>("testing.immutable_module", false).value();

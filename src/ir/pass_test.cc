@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 #include <gtest/gtest.h>
 #include <tvm/ffi/error.h>
+#include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/extra/structural_equal.h>
 #include <tvm/ffi/extra/structural_hash.h>
 #include <tvm/ffi/extra/visit_error_context.h>
@@ -9,6 +10,7 @@
 #include <tvm/ir/transform.h>
 
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace tvm {
@@ -221,6 +223,32 @@ TEST(Pass, MapFunctionsKeepsTheModuleWhenNothingChanges) {
   EXPECT_FALSE(changed->ContainGlobalVar("b"));
   EXPECT_EQ(changed->Lookup("a").as<TestFuncNode>()->body, 'a' + 1);
   EXPECT_EQ(mod->Lookup("a").as<TestFuncNode>()->body, 'a');
+}
+
+bool interrupted = false;
+
+TEST(Pass, ASignalOfTheHostEndsASequence) {
+  TVMFFIEnvRegisterCAPI("PyErr_CheckSignals",
+                        reinterpret_cast<void*>(+[]() -> int { return interrupted ? -1 : 0; }));
+  int runs = 0;
+  Pass step = CreateModulePass(
+      [&runs](IRModule mod, const PassContext&) {
+        interrupted = ++runs == 2;
+        return mod;
+      },
+      0, "Step");
+  try {
+    Sequential({step, step, step}, "Steps")(TwoFunctions("a", "b"));
+    ADD_FAILURE() << "expected an error";
+  } catch (const ffi::Error& error) {
+    EXPECT_EQ(std::string(error.kind()), "EnvErrorAlreadySet");
+  }
+  EXPECT_EQ(runs, 2);
+  // Another thread leaves the signal alone: the main one may be waiting for it.
+  std::thread([&step] { step(TwoFunctions("a", "b")); }).join();
+  EXPECT_EQ(runs, 3);
+  interrupted = false;
+  TVMFFIEnvRegisterCAPI("PyErr_CheckSignals", nullptr);
 }
 
 TEST(Pass, ErrorsNameThePassAndThePlace) {

@@ -340,6 +340,7 @@ Reduce::Reduce(CommReducer combiner, ffi::Array<PrimExpr> source, ffi::Array<Ite
   TVM_FFI_CHECK(source.size() == combiner->result.size(), ValueError)
       << "Reduce has " << source.size() << " sources for a combiner of " << combiner->result.size()
       << " values";
+  for (const PrimExpr& value : source) RequireDefined(value, "Reduce", "source");
   TVM_FFI_CHECK(value_index >= 0 && static_cast<size_t>(value_index) < source.size(), IndexError)
       << "Reduce value_index " << value_index << " is out of " << source.size() << " values";
   if (!init.empty()) {

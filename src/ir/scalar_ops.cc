@@ -124,13 +124,23 @@ namespace {
 using Binary = PrimExpr (*)(PrimExpr, PrimExpr, Span);
 using Unary = PrimExpr (*)(PrimExpr, Span);
 
+void RequireOperand(const PrimExpr& value, const char* name) {
+  TVM_FFI_CHECK(value.defined(), TypeError) << name << " expected an expression, found None";
+}
+
 void DefBinary(const char* name, Binary build) {
-  ffi::reflection::GlobalDef().def(
-      name, [build](PrimExpr a, PrimExpr b, Span span) { return build(a, b, span); });
+  ffi::reflection::GlobalDef().def(name, [name, build](PrimExpr a, PrimExpr b, Span span) {
+    RequireOperand(a, name);
+    RequireOperand(b, name);
+    return build(a, b, span);
+  });
 }
 
 void DefUnary(const char* name, Unary build) {
-  ffi::reflection::GlobalDef().def(name, [build](PrimExpr x, Span span) { return build(x, span); });
+  ffi::reflection::GlobalDef().def(name, [name, build](PrimExpr x, Span span) {
+    RequireOperand(x, name);
+    return build(x, span);
+  });
 }
 
 }  // namespace

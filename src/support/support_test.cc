@@ -4,10 +4,15 @@
 #include <tvm/support/byte_io.h>
 #include <tvm/support/checked_math.h>
 #include <tvm/support/hash.h>
+#include <tvm/support/parallel_for.h>
 #include <tvm/support/str_util.h>
 
+#include <atomic>
+#include <chrono>
 #include <limits>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace tvm {
@@ -69,6 +74,27 @@ TEST(StrUtilTest, Pieces) {
   EXPECT_EQ(ParseInt("-12").value(), -12);
   EXPECT_FALSE(ParseInt("12x").has_value());
   EXPECT_FALSE(ParseInt("99999999999999999999").has_value());
+}
+
+TEST(ParallelForTest, RunsEachPieceOnceAndStopsAtAnError) {
+  std::vector<std::atomic<int>> runs(500);
+  ParallelFor(runs.size(), [&](size_t i) { ++runs[i]; });
+  for (const auto& count : runs) EXPECT_EQ(count, 1);
+  ParallelFor(0, [](size_t) { FAIL(); });
+
+  std::atomic<size_t> begun{0};
+  auto work = [&](size_t i) {
+    ++begun;
+    if (i == 3) throw std::runtime_error("piece 3");
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  try {
+    ParallelFor(10000, work);
+    FAIL() << "no error";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "piece 3");
+  }
+  EXPECT_LT(begun, 10000u);
 }
 
 TEST(HashTest, Sha256KnownAnswers) {

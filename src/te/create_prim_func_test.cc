@@ -24,7 +24,8 @@ using tirx::testing::Pattern;
 std::vector<tirx::SBlock> Blocks(const PrimFunc& func) {
   std::vector<tirx::SBlock> blocks;
   tirx::PreOrderVisit(func->body, [&](const ffi::ObjectRef& node) {
-    if (const auto* block = node.as<SBlockNode>()) blocks.push_back(ffi::GetRef<tirx::SBlock>(block));
+    if (const auto* block = node.as<SBlockNode>())
+      blocks.push_back(ffi::GetRef<tirx::SBlock>(block));
     return true;
   });
   return blocks;

@@ -43,6 +43,6 @@ class Chain:
         return VirtualMachine(executable, tvm.cpu())["main"](tvm.runtime.tensor(self.x)).numpy()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_chain():
     return Chain

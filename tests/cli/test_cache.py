@@ -2,7 +2,6 @@
 # SPDX-FileCopyrightText: The OpenTVM authors
 """The compile cache, from ``tvm compile`` and from ``compile_onnx``."""
 
-import os
 import subprocess
 import sys
 
@@ -145,7 +144,7 @@ def test_off(path, monkeypatch, tmp_path):
     assert tvm.get_global_func("driver.CacheFolder")() == str(tmp_path / "xdg" / "opentvm")
 
 
-def test_a_folder_that_others_can_write_is_not_used_and_named_once(path, tmp_path):
+def test_a_folder_that_others_can_write_is_not_used_and_named_once(path, tmp_path, child_env):
     folder = tmp_path / "open"
     folder.mkdir()
     folder.chmod(0o777)
@@ -153,14 +152,14 @@ def test_a_folder_that_others_can_write_is_not_used_and_named_once(path, tmp_pat
         "from tvm.driver.onnx import compile_onnx\n"
         f"compile_onnx({str(path)!r}); compile_onnx({str(path)!r})\n"
     )
-    env = {**os.environ, "TVM_CACHE_DIR": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
+    env = child_env(TVM_CACHE_DIR=folder)
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("can be written by other users") == 1
     assert not list(folder.iterdir())
 
 
-def test_two_processes_at_once(cache, path, chain):
+def test_two_processes_at_once(cache, path, chain, child_env):
     code = (
         "import sys, numpy, tvm\n"
         "from tvm.driver.onnx import compile_onnx\n"
@@ -172,7 +171,7 @@ def test_two_processes_at_once(cache, path, chain):
     )
     folder = path.parent
     np.save(folder / "x.npy", chain.x)
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    env = child_env()
     argv = [sys.executable, "-c", code, str(path), str(folder / "x.npy")]
     both = [
         subprocess.Popen([*argv, str(folder / f"{i}.npy")], env=env, stderr=subprocess.PIPE)

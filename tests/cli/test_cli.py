@@ -84,7 +84,22 @@ def test_bench_and_inspect_print_json(compiled, capsys):
     assert model["operators"] == {"MatMul": 1, "Relu": 1} and model["nodes"] == 2
     assert model["inputs"] == [{"name": "x", "dtype": "float", "shape": [2, 4]}]
     assert main(["inspect", str(library), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["file"] == str(library)
+    data = json.loads(capsys.readouterr().out)
+    assert data["file"] == str(library) and data["digest_ok"] and data["target"]
+    assert data["vm_functions"] == [
+        {
+            "name": "main",
+            "num_args": 1,
+            "params": ["x"],
+            "kind": "bytecode",
+            "inputs": [{"name": "x", "dtype": "float32", "shape": [2, 4]}],
+            "outputs": [{"name": "y", "dtype": "float32", "shape": [2, 3]}],
+        }
+    ]
+    assert [c["dtype"] for c in data["constants"]] == ["float32"]
+    assert main(["inspect", str(library)]) == 0
+    shown = capsys.readouterr().out
+    assert "x: float32[2, 4]" in shown and "y: float32[2, 3]" in shown
 
 
 @pytest.mark.parametrize("cached", [False, True])

@@ -115,9 +115,9 @@ def test_a_target_without_a_generator_is_no_cpu(folder, capsys):
     fails(capsys, *argv, "")
 
 
-def test_output_that_nobody_takes(folder):
+def test_output_that_nobody_takes(folder, child_env):
     command = [sys.executable, "-m", "tvm", "inspect", str(folder / "m.so"), "--json"]
-    env = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
+    env = child_env()
     read, write = os.pipe()
     os.close(read)
     gone = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, env=env, text=True)

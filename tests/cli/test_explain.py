@@ -65,6 +65,13 @@ def test_counts_of_a_product_with_an_epilogue(product, capsys):
     assert sum(k["share"] for k in data["kernels"]) == pytest.approx(1)
 
 
+def test_the_kernels_of_a_precision(product, capsys):
+    data = explain(capsys, product, "--precision", "bf16")
+    assert data["precision"] == "bf16" and explain(capsys, product)["precision"] == "float32"
+    operands = [o for k in data["kernels"] for o in k["operands"]]
+    assert any("bfloat16" in o for o in operands)
+
+
 def test_a_lookup_counts_the_rows_it_reads(tmp_path, capsys):
     nodes = [
         helper.make_node("Cast", ["x"], ["i"], to=TensorProto.INT64),

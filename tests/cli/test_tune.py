@@ -158,7 +158,7 @@ def test_wrong_options(cache, path, tmp_path, capsys, argv, message):
     assert not (tmp_path / "m.so").exists()
 
 
-def test_interrupt_keeps_records_and_writes_the_library(cache, tmp_path, chain):
+def test_interrupt_keeps_records_and_writes_the_library(cache, tmp_path, chain, child_env):
     library, file = tmp_path / "mlp.so", tmp_path / "t.jsonl"
     path, proto = tmp_path / "mlp.onnx", chain.model(layers=30, step=8)
     onnx.save(proto, str(path))
@@ -169,7 +169,7 @@ def test_interrupt_keeps_records_and_writes_the_library(cache, tmp_path, chain):
         text=True,
         # What a shell starts in the background ignores the signal, and so would this process.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        env=dict(os.environ, PYTHONPATH=os.pathsep.join(p for p in sys.path if p)),
+        env=child_env(),
     )
     # The first kernel has been measured; dozens are left.
     while process.poll() is None and not (file.exists() and file.read_text()):
@@ -184,14 +184,14 @@ def test_interrupt_keeps_records_and_writes_the_library(cache, tmp_path, chain):
     np.testing.assert_allclose(got, want, rtol=0, atol=1e-5 * np.abs(want).max())
 
 
-def test_bar_on_a_terminal(cache, path, tmp_path):
+def test_bar_on_a_terminal(cache, path, tmp_path, child_env):
     leader, follower = pty.openpty()
     argv = ["compile", str(path), "-o", str(tmp_path / "m.so"), "--tune", "3", "--tune-db", "off"]
     process = subprocess.Popen(
         [sys.executable, "-m", "tvm", *argv],
         stderr=follower,
         stdout=subprocess.DEVNULL,
-        env=dict(os.environ, TERM="xterm", PYTHONPATH=os.pathsep.join(p for p in sys.path if p)),
+        env=child_env(TERM="xterm"),
     )
     os.close(follower)
     shown = b""

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(shutil.which("c++") is None, reason="needs a C++
 
 
 @pytest.fixture(scope="session")
-def environment(root, tmp_path_factory):
+def environment(child_env, tmp_path_factory):
     """Environment in which the pages are run: our packages, and their commands on the path."""
     tools = tmp_path_factory.mktemp("tools")
     for command, module in COMMANDS.items():
@@ -30,12 +30,10 @@ def environment(root, tmp_path_factory):
             f"'import sys, {module} as m; sys.exit(m.__main__())' \"$@\"\n"
         )
         script.chmod(0o755)
-    return {
-        **os.environ,
-        "PATH": os.pathsep.join([str(tools), os.environ["PATH"]]),
-        "PYTHONPATH": os.pathsep.join([str(root / "python"), str(root / "ffi" / "python")]),
-        "TVM_FFI_CACHE_DIR": str(tmp_path_factory.mktemp("cache")),
-    }
+    return child_env(
+        PATH=os.pathsep.join([str(tools), os.environ["PATH"]]),
+        TVM_FFI_CACHE_DIR=tmp_path_factory.mktemp("cache"),
+    )
 
 
 def run(command, folder, environment):

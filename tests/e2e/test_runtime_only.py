@@ -2,7 +2,6 @@
 # SPDX-FileCopyrightText: The OpenTVM authors
 """An exported library runs in a process that never loads the compiler, and allocates nothing."""
 
-import os
 import subprocess
 import sys
 
@@ -37,14 +36,10 @@ def mlp(model_folder, tmp_path_factory):
         return library, z["x"]
 
 
-def test_runs_with_the_runtime_library_alone(mlp, root, tmp_path):
+def test_runs_with_the_runtime_library_alone(mlp, tmp_path, child_env):
     library, x = mlp
     np.save(tmp_path / "x.npy", x)
-    env = {
-        **os.environ,
-        "TVM_USE_RUNTIME_LIB": "1",
-        "PYTHONPATH": f"{root}/python:{root}/ffi/python",
-    }
+    env = child_env(TVM_USE_RUNTIME_LIB="1")
     argv = [sys.executable, "-c", SCRIPT, library, tmp_path / "x.npy", tmp_path / "y.npy"]
     done = subprocess.run(argv, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -86,6 +86,10 @@ BAD_OPERANDS = {
         node("DequantizeLinear", "xsz"),
         {"x": np.zeros((2, 300), np.uint8), "s": f32(3), "z": np.zeros(3, np.uint8)},
     ),
+    "scale of blocks": (
+        node("DequantizeLinear", "xsz", axis=0, block_size=2),
+        {"x": np.zeros((300, 2), np.uint8), "s": f32(3, 2), "z": np.zeros((3, 2), np.uint8)},
+    ),
     "lstm state": (
         node("LSTM", ["x", "w", "r", "", "", "h"], hidden_size=4),
         {"x": f32(3, 2, 3), "w": f32(1, 16, 3), "r": f32(1, 16, 4), "h": f32(1, 1, 1)},
@@ -234,3 +238,39 @@ def test_names_and_versions():
     shapeless = model([node("Relu", "x")], x)
     shapeless.graph.input[0].type.tensor_type.ClearField("shape")
     refused(shapeless, "'x' states no shape")
+
+
+def test_extents_of_inputs():
+    x = {"x": f32(3), "z": f32(3)}
+    add = [node("Add", "xz")]
+    refused(model(add, x, extents=[-5]), "'x'", "-1 for an open one", "[-5]")
+    refused(model(add, x, extents=[2**62]), "n0", "no memory can hold")
+    # Open extents are unlike each other, and so are names that look alike as identifiers.
+    proto = model(add, x)
+    for value, name in zip(proto.graph.input, ("a-b", "a_b")):
+        value.type.tensor_type.shape.dim[0].dim_param = name
+    first, second = (p.ty.shape[0] for p in from_onnx(proto)["main"].params)
+    assert not first.same_as(second)
+    for value, name in zip(proto.graph.input, ("?", "")):
+        value.type.tensor_type.shape.dim[0].dim_param = name
+    first, second = (p.ty.shape[0] for p in from_onnx(proto)["main"].params)
+    assert (first.name, second.name) == ("d0", "d1")
+    for value in proto.graph.input:
+        value.type.tensor_type.shape.dim[0].dim_param = "n"
+    first, second = (p.ty.shape[0] for p in from_onnx(proto)["main"].params)
+    assert first.same_as(second)
+
+
+@pytest.mark.parametrize("shape", [["a"], [2.5], None, 3, [None], [-1], [2**63], [2**70]])
+def test_shapes_that_are_none(tmp_path, shape):
+    from tvm.driver.onnx import compile_onnx
+
+    proto = model([node("Relu", "x")], {"x": f32(3)}, extents=["n"])
+    (tmp_path / "m.onnx").write_bytes(proto.SerializeToString())
+    for build in (
+        lambda: from_onnx(proto, shape_dict={"x": shape}),
+        lambda: compile_onnx(tmp_path / "m.onnx", shape_dict={"x": shape}),
+    ):
+        with pytest.raises((TypeError, ValueError), match="expected .*, got") as caught:
+            build()
+        assert "'x'" in str(caught.value)

@@ -131,8 +131,7 @@ def test_op_registry():
     assert fresh.get_attr("test_expr.function")(1) == 2
 
 
-def test_expressions_of_unimported_dialect():
-    import os
+def test_expressions_of_unimported_dialect(child_env):
     import subprocess
     import sys
 
@@ -144,7 +143,7 @@ def test_expressions_of_unimported_dialect():
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env=child_env(),
         check=True,
     )
     assert out.stdout.split() == ["False", "Add", "True"]

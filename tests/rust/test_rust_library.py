@@ -159,7 +159,7 @@ def test_enumeration(library):
     assert repr(heavy) == "rust_example.Weight.heavy"
 
 
-def test_registrations_outlive_the_module(examples):
+def test_registrations_outlive_the_module(examples, child_env):
     """A library that registered something stays loaded when its module is dropped."""
     program = f"""
 import gc, tvm_ffi
@@ -170,8 +170,7 @@ gc.collect()
 assert tvm_ffi.get_global_func("rust_example.count_args")(1, 2) == 2
 assert note.shout() == "X"
 """
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run([sys.executable, "-c", program], env=env, check=True)
+    subprocess.run([sys.executable, "-c", program], env=child_env(), check=True)
 
 
 def test_model(examples, tmp_path):

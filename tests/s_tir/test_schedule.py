@@ -492,3 +492,12 @@ def test_removed_variables_are_unknown():
     sch.split(loop, [None, 4])
     with pytest.raises(ValueError, match="not part of the program"):
         sch.get(loop)
+
+
+def test_functions_without_a_root_block_are_refused():
+    func = te.create_prim_func(
+        [A := te.placeholder((4,), name="A"), te.compute((4,), lambda i: A[i])]
+    )
+    bare = func.with_body(func.body.block.body)
+    with pytest.raises(ValueError, match=r"no root block.*s_tir=True"):
+        schedule(bare).get_sblock("compute")

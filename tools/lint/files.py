@@ -10,9 +10,12 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = {".cc", ".h", ".c", ".py", ".pyx", ".pxi", ".pxd", ".rs", ".ts", ".cmake", ".sh"}
+SOURCES = {".cc", ".h", ".c", ".py", ".pyx", ".pxi", ".pxd", ".rs", ".ts", ".cmake", ".sh", ".toml"}
+# Sources that no suffix tells.
+NAMES = {"CMakeLists.txt", "dev", "run"}
 MAX_LINES = 1000
 MAX_README_LINES = 40
+HEADER = ("SPDX-License-Identifier: Apache-2.0", "SPDX-FileCopyrightText: ")
 # Built from pieces so that this file does not match itself.
 BANNED = re.compile(
     "|".join(
@@ -56,10 +59,11 @@ def check(path: Path) -> list[str]:
         if (m := BANNED.search(line))
     ]
     lines = text.count("\n")
-    if path.suffix in SOURCES and text.strip():
-        head = text.splitlines()[:4]
-        if not any("SPDX-License-Identifier: Apache-2.0" in line for line in head):
-            errors.append(f"{name}: no SPDX licence line in the first lines")
+    if (path.suffix in SOURCES or path.name in NAMES) and text.strip():
+        head = text.splitlines()[:6]
+        for line in HEADER:
+            if not any(line in text for text in head):
+                errors.append(f"{name}: the first lines lack '{line}'")
         if lines > MAX_LINES and not re.search(r"generated|_gen\.", str(name)):
             errors.append(f"{name}: {lines} lines; at most {MAX_LINES}")
     if path.name == "README.md" and path.parent != ROOT and lines > MAX_README_LINES:

@@ -46,23 +46,24 @@ def check_cpp(allowed: dict[str, list[str]]) -> list[str]:
     return errors
 
 
-def find_cycle(allowed: dict[str, list[str]]) -> list[str]:
+def find_cycle(edges: dict[str, list[str]], what: str) -> list[str]:
+    """The first cycle of a graph as a message, or nothing."""
     state: dict[str, int] = {}
 
-    def visit(layer: str, path: list[str]) -> list[str]:
-        if state.get(layer) == 2:
+    def visit(node: str, path: list[str]) -> list[str]:
+        if state.get(node) == 2:
             return []
-        if state.get(layer) == 1:
-            return ["cycle of layers: " + " -> ".join([*path, layer])]
-        state[layer] = 1
-        for lower in allowed.get(layer, []):
-            if found := visit(lower, [*path, layer]):
+        if state.get(node) == 1:
+            return [f"cycle of {what}: " + " -> ".join([*path[path.index(node) :], node])]
+        state[node] = 1
+        for lower in edges.get(node, []):
+            if found := visit(lower, [*path, node]):
                 return found
-        state[layer] = 2
+        state[node] = 2
         return []
 
-    for layer in allowed:
-        if found := visit(layer, []):
+    for node in edges:
+        if found := visit(node, []):
             return found
     return []
 
@@ -102,9 +103,39 @@ def check_python(forbidden: dict[str, list[str]]) -> list[str]:
     return errors
 
 
+def python_edges() -> dict[str, list[str]]:
+    """Modules of python/tvm, each with those that it imports while it is being loaded.
+
+    That a module loads the packages around it does not count.
+    """
+    base = ROOT / "python"
+    paths = {}
+    for path in sorted((base / "tvm").rglob("*.py")):
+        parts = path.relative_to(base).with_suffix("").parts
+        paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    edges: dict[str, list[str]] = {}
+    for name, path in paths.items():
+        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        found = set()
+        for node in ast.parse(path.read_text(encoding="utf8")).body:
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                module = node.module or ""
+                if node.level:
+                    around = package.split(".")
+                    around = around[: len(around) - node.level + 1]
+                    module = ".".join([*around, module] if module else around)
+                full = {f"{module}.{alias.name}" for alias in node.names}
+                found |= {each if each in paths else module for each in full}
+        edges[name] = sorted(found & paths.keys() - {name})
+    return edges
+
+
 def main() -> int:
     config = tomllib.loads((Path(__file__).parent / "layers.toml").read_text(encoding="utf8"))
-    errors = find_cycle(config["cpp"]) + check_cpp(config["cpp"]) + check_python(config["python"])
+    errors = find_cycle(config["cpp"], "layers") + check_cpp(config["cpp"])
+    errors += find_cycle(python_edges(), "imports") + check_python(config["python"])
     for error in errors:
         print(error, file=sys.stderr)
     return 1 if errors else 0

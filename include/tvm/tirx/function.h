@@ -74,6 +74,8 @@ inline constexpr const char* kIsScheduled = "tirx.is_scheduled";
 inline constexpr const char* kKernelLaunchParams = "tirx.kernel_launch_params";
 /// Set by callers that guarantee their arguments: MakePackedAPI emits no check.
 inline constexpr const char* kNoArgCheck = "tirx.no_arg_check";
+/// Conversions to bfloat16 may flush subnormal numbers to zero, as processors' own instructions do.
+inline constexpr const char* kFlushSubnormals = "tirx.flush_subnormals";
 
 }  // namespace attr
 }  // namespace tirx

@@ -30,6 +30,7 @@ def autoload() -> None:
         if base._RUNTIME_ONLY or not _is_installed(name):
             continue
         load(name)
+    base._load_optional("tvm_runtime_extra", 0)
     for entry in _entry_points():
         try:
             entry.load()()

@@ -11,15 +11,20 @@ import time
 
 from tvm.support.onnx_bytes import OnnxBytes
 
-from .main import UserError
-from .output import Output, seconds
+from .files import check_input, check_output
+from .output import Output, UserError, seconds
+
+MODEL = "an ONNX model"
+# Extents are 64-bit numbers.
+_MAX_EXTENT = 2**63 - 1
 
 
 def parse_shapes(items: list[str]) -> dict[str, list[int]]:
     """Read ``NAME=D0,D1,..`` options.
 
     Raises:
-        UserError: An item is not of that form, or an extent is no non-negative integer.
+        UserError: An item is not of that form, an extent is no non-negative integer of 64 bits, or
+            an input is named twice.
     """
     shapes = {}
     for item in items:
@@ -28,41 +33,12 @@ def parse_shapes(items: list[str]) -> dict[str, list[int]]:
             shape = [int(e) for e in extents.split(",")] if extents else []
         except ValueError:
             shape = [-1]
-        if not equals or not name or any(e < 0 for e in shape):
+        if not equals or not name or any(not 0 <= e <= _MAX_EXTENT for e in shape):
             raise UserError(f"--shape expects NAME=D0,D1,.. with integers, got {item!r}")
+        if name in shapes:
+            raise UserError(f"--shape gives {name!r} twice")
         shapes[name] = shape
     return shapes
-
-
-def check_output(path: str, *inputs: str) -> None:
-    """Refuse an output path before any work is done.
-
-    Raises:
-        UserError: It is no place for a file, or one of the inputs would be overwritten.
-    """
-    folder = os.path.dirname(path) or "."
-    if not path or os.path.isdir(path) or (os.path.exists(path) and not os.path.isfile(path)):
-        raise UserError(f"{path or repr(path)}: expected the path of a file to write")
-    if not os.path.isdir(folder):
-        raise UserError(f"{path}: there is no folder {folder}")
-    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
-        raise UserError(f"{path}: no permission to write there")
-    for other in inputs:
-        if os.path.exists(other) and os.path.exists(path) and os.path.samefile(path, other):
-            raise UserError(f"{path}: the output would overwrite the input {other}")
-
-
-def check_model_file(path: str) -> None:
-    """Refuse what cannot be a model before anything is loaded.
-
-    Raises:
-        UserError: The file is missing, empty, or no ONNX model.
-    """
-    if not os.path.isfile(path):
-        raise UserError(f"{path}: no such file; expected an ONNX model")
-    size = os.path.getsize(path)
-    if size == 0:
-        raise UserError(f"{path}: the file is empty; expected an ONNX model")
 
 
 def count_nodes(path: str) -> int:
@@ -89,11 +65,13 @@ def load_model(path: str, shapes: dict[str, list[int]] | None = None):
     Raises:
         UserError: The file is missing, empty, or no ONNX model, or a name is unknown.
     """
-    check_model_file(path)
+    check_input(path, MODEL)
     from tvm.relax.frontend.onnx.mapped import MappedModel
 
     try:
         model = MappedModel(path)
+    except UnicodeEncodeError:  # a ValueError too, but of the path
+        raise
     except ValueError as err:
         raise UserError(str(err)) from None
     graph = model.proto.graph
@@ -119,8 +97,8 @@ def check_tuning(args) -> None:
         return
     if args.tune is not None:
         check_output(args.tune_db, args.model, args.output)
-    elif not os.path.isfile(args.tune_db):
-        raise UserError(f"{args.tune_db}: no such file; expected one written by --tune")
+    else:
+        check_input(args.tune_db, "a file written by --tune", may_be_empty=True)
 
 
 def tuning_data(report) -> dict:
@@ -155,7 +133,7 @@ def run(args, out: Output) -> None:
     check_output(args.output, args.model)
     check_tuning(args)
     start = time.perf_counter()
-    check_model_file(args.model)
+    check_input(args.model, MODEL)
     from tvm.driver.onnx import compile_onnx
     from tvm.tune import tuning
 
@@ -174,7 +152,7 @@ def run(args, out: Output) -> None:
     tuned = {} if report is None else {"tuning": tuning_data(report)}
     if report is not None:
         out.note(report.summary())
-    with out.step(f"writing {args.output}"):
+    with out.progress(f"writing {args.output}"):
         executable.export_library(args.output)
     took = time.perf_counter() - start
     size = os.path.getsize(args.output)

@@ -5,22 +5,38 @@
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import time
 import zipfile
 
 import numpy as np
 
-from .compile import check_output
-from .main import UserError
-from .output import Output, seconds, table
+from .files import check_input, check_output, replacing
+from .output import Output, UserError, seconds, table
+
+# Seconds between two reports of progress: rare enough not to show in the measurement.
+_SHOW_EVERY = 0.5
+LIBRARY = "a library made by 'tvm compile'"
 
 
 def check_threads(threads: int) -> None:
     """Refuse what is no number of threads."""
     if not 1 <= threads <= 4096:
         raise UserError(f"--threads expects a number from 1 to 4096, got {threads}")
+
+
+def check_magic(path: str, kinds: dict[str, bytes], expected: str) -> str:
+    """Tell which of some kinds of files this is by its first bytes.
+
+    Raises:
+        UserError: It is none of them; the message shows the bytes.
+    """
+    with open(path, "rb") as file:
+        head = file.read(8)
+    for kind, magic in kinds.items():
+        if head.startswith(magic):
+            return kind
+    raise UserError(f"{path}: expected {expected}, found a file that begins with {head!r}")
 
 
 class Model:
@@ -34,8 +50,9 @@ class Model:
     def __init__(self, path: str) -> None:
         import tvm
 
-        if not os.path.isfile(path):
-            raise UserError(f"{path}: no such file; expected a library made by 'tvm compile'")
+        check_input(path, LIBRARY)
+        if not path.endswith((".o", ".tar")):
+            check_magic(path, {"an ELF file": b"\x7fELF"}, LIBRARY)
         self._load(tvm.runtime.load_module(path))
 
     @classmethod
@@ -52,7 +69,13 @@ class Model:
         self.tvm = tvm
         self.vm = VirtualMachine(module, tvm.cpu())
         self.main = self.vm["main"]
-        signature = json.loads(str(self.vm["__tvm_signature_main"]()))
+        try:
+            text = self.vm["__tvm_signature_main"]()
+        except (AttributeError, RuntimeError):
+            raise UserError(
+                f"expected {LIBRARY}, found one without a signature of `main`"
+            ) from None
+        signature = json.loads(str(text))
         self.inputs, self.outputs = signature["inputs"], signature["outputs"]
 
     def set_threads(self, threads: int | None) -> None:
@@ -75,6 +98,31 @@ def describe(spec: dict) -> str:
     return f"{spec['name']}: {spec['dtype']}[{extents}]"
 
 
+_ARRAYS = {".npy": b"\x93NUMPY", ".npz": b"PK"}
+
+
+def read_file(path: str) -> np.ndarray | dict[str, np.ndarray]:
+    """Read a ``.npy`` or ``.npz`` file, whatever its name.
+
+    Raises:
+        UserError: It is neither, is damaged, or has something besides plain arrays.
+    """
+    check_input(path, "a .npy or .npz file")
+    kind = check_magic(path, _ARRAYS, "a .npy or .npz file")
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        with loaded:
+            found = {name: loaded[name] for name in loaded.files}
+    except Exception as err:
+        raise UserError(f"{path}: a damaged {kind} file, or not of plain arrays: {err}") from None
+    for name, value in found.items():
+        if not isinstance(value, np.ndarray):
+            raise UserError(f"{path}: the entry {name!r} is no array; expected .npy files in it")
+    return found
+
+
 def read_arrays(items: list[str]) -> dict[str | None, np.ndarray]:
     """Arrays by name from ``[NAME=]FILE`` options; an unnamed ``.npy`` has the name ``None``."""
     arrays: dict[str | None, np.ndarray] = {}
@@ -82,16 +130,7 @@ def read_arrays(items: list[str]) -> dict[str | None, np.ndarray]:
         name, equals, path = item.partition("=")
         if not equals:
             name, path = None, item
-        if not os.path.isfile(path):
-            raise UserError(f"{path}: no such file; expected .npy or .npz")
-        try:
-            loaded = np.load(path, allow_pickle=False)
-            if isinstance(loaded, np.ndarray):
-                found = {name: loaded}
-            else:
-                found = {k: loaded[k] for k in loaded.files}
-        except Exception as err:
-            raise UserError(f"{path}: not a .npy or .npz file of plain arrays: {err}") from None
+        found = {name: a} if isinstance(a := read_file(path), np.ndarray) else a
         if twice := sorted(str(k) for k in found if k in arrays):
             raise UserError(f"{path}: the inputs {twice} are given twice")
         arrays.update(found)
@@ -130,7 +169,7 @@ def match_inputs(model: Model, arrays: dict[str | None, np.ndarray]) -> dict[str
 
 def write_npz(path: str, arrays: dict[str, np.ndarray]) -> None:
     """Write arrays under any names to exactly ``path``."""
-    with zipfile.ZipFile(path, "w", allowZip64=True) as archive:
+    with replacing(path) as partial, zipfile.ZipFile(partial, "w", allowZip64=True) as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
@@ -155,6 +194,16 @@ def run(args, out: Output) -> None:
     out.result({"outputs": data, "written": args.output}, text)
 
 
+def numpy_dtype(name: str) -> np.dtype:
+    """Numpy's type of a type's name; narrow floats come from ml_dtypes."""
+    try:
+        return np.dtype(name)
+    except TypeError:
+        import ml_dtypes
+
+        return np.dtype(getattr(ml_dtypes, name))
+
+
 def random_inputs(model: Model) -> dict[str, np.ndarray]:
     """Inputs for a measurement: floats from a normal distribution, other types zero."""
     rng = np.random.default_rng(0)
@@ -162,10 +211,11 @@ def random_inputs(model: Model) -> dict[str, np.ndarray]:
     for spec in model.inputs:
         if any(e is None for e in spec["shape"]):
             raise UserError(f"input {describe(spec)} has an open extent; compile with --shape")
-        dtype = np.dtype(spec["dtype"])
-        floating = np.issubdtype(dtype, np.floating)
-        values = rng.standard_normal(spec["shape"]) if floating else np.zeros(spec["shape"])
-        feeds[spec["name"]] = values.astype(dtype)
+        dtype = numpy_dtype(spec["dtype"])
+        if spec["dtype"].startswith(("float", "bfloat")):
+            feeds[spec["name"]] = rng.standard_normal(spec["shape"]).astype(dtype)
+        else:
+            feeds[spec["name"]] = np.zeros(spec["shape"], dtype)
     return feeds
 
 
@@ -177,14 +227,20 @@ def bench(args, out: Output) -> None:
     model.set_threads(args.threads)
     tensors = model.tensors(random_inputs(model))
     times = []
-    with out.step(f"measuring {args.library}"):
+    with out.progress(f"measuring {args.library}", args.seconds) as show:
         for _ in range(3):
             model.main(*tensors)
-        end = time.perf_counter() + args.seconds
-        while len(times) < 5 or time.perf_counter() < end:
+        begin = time.perf_counter()
+        shown, spent = begin, 0.0
+        while len(times) < 5 or spent < args.seconds:
             start = time.perf_counter()
             model.main(*tensors)
-            times.append(time.perf_counter() - start)
+            end = time.perf_counter()
+            times.append(end - start)
+            spent = end - begin
+            if end - shown > _SHOW_EVERY:
+                show(spent, f"{len(times)} calls")
+                shown = time.perf_counter()
     times.sort()
     stats = {
         "calls": len(times),

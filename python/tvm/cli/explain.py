@@ -7,10 +7,10 @@ from __future__ import annotations
 import math
 import os
 
-from .compile import check_output, load_model, parse_shapes
+from .compile import load_model, parse_shapes
 from .execute import Model, check_threads, random_inputs
-from .main import UserError
-from .output import Output, seconds
+from .files import check_input, check_output, replacing
+from .output import Output, UserError, seconds
 from .page import write_page
 
 _MIB = 1 << 20
@@ -39,8 +39,9 @@ def describe_kernels(before, after, target) -> dict[str, dict]:
         target: Target for which they were compiled.
 
     Returns:
-        Name -> ``rule``, ``layout``, ``operands``, and ``flops`` and ``bytes`` of one call, which
-        are None when an extent is open; ``tuned`` is what :py:func:`tuned_kernels` says, or None.
+        Name -> ``rule``, ``layout``, ``operands``, ``type`` of most products, and ``flops``,
+        ``bound_flops`` (those that the rule cannot save) and ``bytes`` of one call, which are None
+        when an extent is open; ``tuned`` is what :py:func:`tuned_kernels` says, or None.
     """
     import tvm
 
@@ -57,7 +58,9 @@ def describe_kernels(before, after, target) -> dict[str, dict]:
             "rule": str(rule),
             "layout": str(info["layout"]),
             "operands": [str(o) for o in info["operands"]],
+            "type": str(info["type"]),
             "flops": info["flops"],
+            "bound_flops": info["bound_flops"],
             "bytes": info["bytes"],
             "tuned": tuned.get(str(var.name_hint)),
         }
@@ -97,22 +100,31 @@ def probe_bytes() -> int:
 
 
 def machine(args, threads: int) -> dict:
-    """Operations and bytes a second that this machine attains, measured unless given."""
+    """Operations of each type and bytes a second that this machine attains.
+
+    Measured, unless they are given; other types keep their ratio to a given peak of float32.
+    """
     import tvm
 
-    peak, bandwidth = args.peak, args.bandwidth
-    if peak is None or bandwidth is None:
-        measured = tvm.get_global_func("driver.MeasureMachine")(threads, probe_bytes(), 0.15)
-        peak = measured["flops"] / 1e9 if peak is None else peak
-        bandwidth = measured["bandwidth"] / 1e9 if bandwidth is None else bandwidth
-    return {"gflops": float(peak), "gbytes": float(bandwidth), "threads": threads}
+    measured = tvm.get_global_func("driver.MeasureMachine")(threads, probe_bytes(), 0.1)
+    scale = 1.0 if args.peak is None else args.peak * 1e9 / measured["float32"]
+    peaks = {kind: measured[kind] * scale / 1e9 for kind in ("float32", "bfloat16", "int8")}
+    bandwidth = measured["bandwidth"] / 1e9 if args.bandwidth is None else args.bandwidth
+    if args.peak is not None:
+        peaks["float32"] = float(args.peak)
+    return {
+        "gflops": peaks["float32"],
+        "gflops_of": peaks,
+        "gbytes": float(bandwidth),
+        "threads": threads,
+    }
 
 
 def bound(kernel: dict, peak: dict) -> tuple[float | None, str]:
     """Least seconds of one call by the roofline, and which side it is: compute or memory."""
-    if kernel["flops"] is None or kernel["bytes"] is None:
+    if kernel["bound_flops"] is None or kernel["bytes"] is None:
         return None, "unknown"
-    compute = kernel["flops"] / (peak["gflops"] * 1e9)
+    compute = kernel["bound_flops"] / (peak["gflops_of"][kernel["type"]] * 1e9)
     memory = kernel["bytes"] / (peak["gbytes"] * 1e9)
     return (compute, "compute") if compute >= memory else (memory, "memory")
 
@@ -139,11 +151,13 @@ def report(kernels: dict[str, dict], times: list[tuple[str, int, float]], peak: 
         known = kernels.get(name)
         row = {"kernel": name, "calls": calls, "seconds": spent, "share": spent / total}
         if known is None:  # a call of the machine itself
-            row |= {"rule": None, "layout": None, "operands": [], "flops": None, "bytes": None}
-            row |= {"bound_seconds": None, "bound": None, "attained": None, "tuned": None}
+            row |= {"rule": None, "layout": None, "operands": [], "type": None, "flops": None}
+            row |= {"bound_flops": None, "bytes": None, "bound_seconds": None, "bound": None}
+            row |= {"attained": None, "tuned": None}
         else:
             least, side = bound(known, peak)
-            scaled = {k: None if known[k] is None else known[k] * calls for k in ("flops", "bytes")}
+            whole_run = ("flops", "bound_flops", "bytes")
+            scaled = {k: None if known[k] is None else known[k] * calls for k in whole_run}
             row |= {**known, **scaled, "bound": side}
             row["bound_seconds"] = None if least is None else least * calls
             row["attained"] = None if least is None or spent == 0 else least * calls / spent
@@ -152,7 +166,7 @@ def report(kernels: dict[str, dict], times: list[tuple[str, int, float]], peak: 
     return {"machine": peak, "seconds": total, "bound_seconds": sum(bounds), "kernels": rows}
 
 
-_HEAD = ["kernel", "calls", "rule", "layout", "GFLOP", "MiB", "bound", "time", "of bound"]
+_HEAD = ["kernel", "calls", "rule", "layout", "type", "GFLOP", "MiB", "bound", "time", "of bound"]
 _HEAD += ["tuned", "share"]
 
 
@@ -165,6 +179,7 @@ def cells(row: dict) -> list[str]:
         str(row["calls"]),
         row["rule"] or "-",
         row["layout"] or "-",
+        row["type"] or "-",
         number(row["flops"], 1e9),
         number(row["bytes"], _MIB),
         "-" if least is None else f"{seconds(least)} {row['bound']}",
@@ -188,7 +203,7 @@ def print_table(data: dict, summary: str) -> None:
     from rich.table import Table
 
     table = Table(*_HEAD, box=None, header_style="bold", pad_edge=False)
-    for column in table.columns[4:]:
+    for column in table.columns[5:]:
         column.justify = "right"
     for row in data["kernels"]:
         style = "red" if row["attained"] is not None and row["attained"] < 0.3 else None
@@ -208,8 +223,8 @@ def run(args, out: Output) -> None:
     for name, value in (("--peak", args.peak), ("--bandwidth", args.bandwidth)):
         if value is not None and not 0 < value < math.inf:
             raise UserError(f"{name} expects a positive number, got {value}")
-    if args.tune_db not in (None, "off") and not os.path.isfile(args.tune_db):
-        raise UserError(f"{args.tune_db}: no such file; expected one of `tvm compile --tune`")
+    if args.tune_db not in (None, "off"):
+        check_input(args.tune_db, "a file of `tvm compile --tune`", may_be_empty=True)
     mapped = load_model(args.model, shapes)
     if args.repeat < 1:
         raise UserError(f"--repeat expects a positive number, got {args.repeat}")
@@ -224,28 +239,31 @@ def run(args, out: Output) -> None:
     watch = tvm.instrument.pass_instrument(_Watch)()
     target = tvm.target.Target({"kind": "llvm", "mcpu": "native"})
     with tuning(database=args.tune_db):
-        with out.step("compiling"):
+        with out.progress("compiling"):
             module = from_onnx(mapped, shape_dict=shapes or None)
             with tvm.transform.PassContext(instruments=[watch]):
-                executable = tvm.compile(module, target)
+                executable = tvm.compile(module, target, precision=args.precision)
         kernels = describe_kernels(watch.before, watch.after, target)
-    with out.step("measuring this machine"):
+    with out.progress("measuring this machine"):
         peak = machine(args, threads)
-    with out.step("measuring the model"):
+    with out.progress("measuring the model"):
         times = measure(Model.of(executable), args.repeat)
     data = report(kernels, times, peak)
-    data["model"] = args.model
+    data["model"], data["precision"] = args.model, args.precision
+    used = {"float32"} | {row["type"] for row in data["kernels"] if row["type"]}
+    rates = ", ".join(f"{peak['gflops_of'][kind]:.0f} of {kind}" for kind in sorted(used))
     summary = (
         f"{seconds(data['seconds'])} in {len(data['kernels'])} kernels; the bounds add up to "
-        f"{seconds(data['bound_seconds'])}, on {threads} thread(s) with {peak['gflops']:.0f} "
-        f"GFLOP/s and {peak['gbytes']:.1f} GB/s."
+        f"{seconds(data['bound_seconds'])}, on {threads} thread(s) with {rates} GFLOP/s and "
+        f"{peak['gbytes']:.1f} GB/s."
     )
     if args.html:
         title = f"{os.path.basename(args.model)}: where the time goes"
         rows = [cells(row) for row in data["kernels"]]
         details = ["\n".join(row["operands"] + knobs_of(row)) for row in data["kernels"]]
         shares = [row["share"] for row in data["kernels"]]
-        write_page(args.html, title, summary, _HEAD, rows, details, shares)
+        with replacing(args.html) as partial:
+            write_page(partial, title, summary, _HEAD, rows, details, shares)
     if args.json:
         out.result(data, "")
     else:

@@ -4,16 +4,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 
-from .main import UserError
-from .output import Output, table
+from .compile import MODEL, count_nodes
+from .execute import describe
+from .files import check_input
+from .output import Output, UserError, table
 
 
 def run(args, out: Output) -> None:
     """Describe ``args.file``: an ONNX model, or an ELF library or object."""
-    if not os.path.isfile(args.file):
-        raise UserError(f"{args.file}: no such file; expected a model, a library or an object file")
+    check_input(args.file, "a model, a library or an object file")
     with open(args.file, "rb") as f:
         magic = f.read(4)
     if magic == b"\x7fELF":
@@ -24,7 +26,11 @@ def run(args, out: Output) -> None:
 
 
 def inspect_elf(path: str) -> dict:
-    """What the ELF reader says of a library or object file."""
+    """What the ELF reader says of a library or object file.
+
+    Functions of the virtual machine have ``inputs`` and ``outputs``, each a list of ``name``,
+    ``dtype`` and ``shape`` (an open extent is None), where the compiler recorded them.
+    """
     import tvm
 
     def plain(value):
@@ -36,7 +42,11 @@ def inspect_elf(path: str) -> dict:
             return [plain(v) for v in value]
         return value
 
-    return {"file": path, **plain(tvm.get_global_func("runtime.InspectLibrary")(path))}
+    data = plain(tvm.get_global_func("runtime.InspectLibrary")(path))
+    del data["path"]
+    for function in data.get("vm_functions", []):
+        function |= json.loads(function.pop("signature", "{}"))
+    return {"file": path, **data}
 
 
 def read_outline(path: str):
@@ -51,9 +61,7 @@ def read_outline(path: str):
 
     from tvm.support.onnx_bytes import OnnxBytes
 
-    from .compile import check_model_file
-
-    check_model_file(path)
+    check_input(path, MODEL)
     size = os.path.getsize(path)
     model, problem = None, ""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -76,8 +84,6 @@ def inspect_onnx(path: str) -> dict:
     from collections import Counter
 
     import onnx
-
-    from .compile import count_nodes
 
     model, large = read_outline(path)
     weights = {t.name: t for t in model.graph.initializer}
@@ -108,13 +114,21 @@ def inspect_onnx(path: str) -> dict:
     }
 
 
+def cell(value) -> str:
+    """One value of a table; tensors as ``name: dtype[extents]``."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return ", ".join(describe(tensor) for tensor in value)
+    return str(value)
+
+
 def render(data: dict) -> str:
     """The same as text: scalars first, then a table for each list or mapping."""
     lines, blocks = [], []
     for key, value in data.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):
-            head = list(value[0])
-            blocks.append(f"{key}\n" + table(head, [[row.get(h) for h in head] for row in value]))
+            head = list(dict.fromkeys(h for row in value for h in row))
+            rows = [[cell(row.get(h, "")) for h in head] for row in value]
+            blocks.append(f"{key}\n" + table(head, rows))
         elif isinstance(value, dict) and value:
             blocks.append(f"{key}\n" + table(["name", "value"], list(value.items())))
         elif isinstance(value, list) and value:

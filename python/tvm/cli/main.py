@@ -2,28 +2,40 @@
 # SPDX-FileCopyrightText: The OpenTVM authors
 """Argument parsing and error handling of the command.
 
-Exit codes: 0 done, 2 the input or an argument is wrong (the message says what was expected and what
-was found), 130 interrupted, 141 the reader of the output has gone. Everything else is a defect and
-shows its traceback.
+Exit codes: 0 done, 2 failed (the message says what was expected and what was found; a defect of the
+compiler calls itself one), 130 interrupted, 141 the reader of the output has gone. Tracebacks are
+shown with ``TVM_BACKTRACE=1``.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import sys
 
-from .output import Output
+from .output import Output, UserError
+
+# Commands that need the compiler's library.
+_COMPILING = ("compile", "explain")
 
 
-class UserError(Exception):
-    """Something the user gave cannot be used; the text says why."""
+def parser(out: Output) -> argparse.ArgumentParser:
+    """Build the argument parser of ``tvm``.
 
+    Args:
+        out: Where it reports wrong arguments.
+    """
 
-def parser() -> argparse.ArgumentParser:
-    """Build the argument parser of ``tvm``."""
-    top = argparse.ArgumentParser(prog="tvm", description="Compile, run and inspect models.")
+    class Parser(argparse.ArgumentParser):
+        def error(self, message):
+            self.print_usage(sys.stderr)
+            out.error(message)
+            sys.exit(2)
+
+    from tvm.libinfo import __version__
+
+    top = Parser(prog="tvm", description="Compile, run and inspect models.")
+    top.add_argument("--version", action="version", version=f"tvm {__version__}")
     sub = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(name: str, text: str) -> argparse.ArgumentParser:
@@ -48,12 +60,12 @@ def parser() -> argparse.ArgumentParser:
         default="bytecode",
         help="how the library runs the model: interpreted or as native code (default bytecode)",
     )
-    p.add_argument(
-        "--precision",
-        choices=["float32", "bf16"],
-        default="float32",
-        help="of the operands of products; bf16 is faster and less exact (default float32)",
-    )
+    precision = {
+        "choices": ["float32", "bf16"],
+        "default": "float32",
+        "help": "of the operands of products; bf16 is faster and less exact (default float32)",
+    }
+    p.add_argument("--precision", **precision)
     p.add_argument(
         "--tune",
         type=float,
@@ -79,6 +91,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--shape", action="append", default=[], metavar="NAME=D0,D1,..", help="extents of an input"
     )
+    p.add_argument("--precision", **precision)
     p.add_argument("--threads", type=int, help="worker threads")
     p.add_argument("--repeat", type=int, default=5, help="runs to take the best of (default 5)")
     p.add_argument("--peak", type=float, metavar="GFLOPS", help="instead of measuring it")
@@ -90,41 +103,80 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def check_compiler(command: str) -> None:
+    """Refuse a command for which the process lacks the compiler.
+
+    Raises:
+        UserError: There is only the runtime.
+    """
+    from tvm import base
+
+    if command in _COMPILING and base._RUNTIME_ONLY:
+        wish = os.environ.get("TVM_USE_RUNTIME_LIB") == "1"
+        why = "TVM_USE_RUNTIME_LIB=1 is set" if wish else "its library is missing"
+        raise UserError(f"`tvm {command}` needs the compiler, which is not loaded: {why}")
+
+
+def execute(args, out: Output) -> None:
+    """Run the command that was asked for."""
+    check_compiler(args.command)
+    if args.command == "compile":
+        from .compile import run
+    elif args.command == "inspect":
+        from .inspect import run
+    elif args.command == "explain":
+        from .explain import run
+    elif args.command == "bench":
+        from .execute import bench as run
+    else:
+        from .execute import run
+    run(args, out)
+    if sys.stdout is None:
+        raise UserError("standard output is closed: the result cannot be printed")
+    sys.stdout.flush()
+
+
+def explain_error(err: Exception) -> str:
+    """The message for an error that ends the command."""
+    if isinstance(err, UserError):
+        return str(err)
+    if isinstance(err, UnicodeEncodeError):
+        return f"{err.object!r} is not UTF-8, which paths and names have to be"
+    if isinstance(err, MemoryError):
+        return f"out of memory: {err}" if str(err) else "out of memory"
+    kind = type(err).__name__
+    if isinstance(err, OSError):
+        named = "" if err.filename is None else f"{err.filename}: "
+        return f"{named}{err.strerror or err}"
+    # Errors of the libraries name their kind.
+    wrong_input = isinstance(err, (ValueError, TypeError, NotImplementedError, RuntimeError))
+    if wrong_input and kind != "InternalError":
+        return f"{kind}: {err}"
+    return f"{kind}: {err}\nThis is a defect of tvm; TVM_BACKTRACE=1 shows where it happened"
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the command with ``argv`` (default: the process's) and return its exit code."""
-    args = parser().parse_args(argv)
-    out = Output(json_mode=args.json)
+    argv = sys.argv[1:] if argv is None else argv
+    out = Output(json_mode="--json" in argv)
     try:
-        if args.command == "compile":
-            from .compile import run
-        elif args.command == "inspect":
-            from .inspect import run
-        elif args.command == "explain":
-            from .explain import run
-        else:
-            from .execute import bench, run
-
-            run = bench if args.command == "bench" else run
-        run(args, out)
-        if sys.stdout is None:
-            raise OSError("standard output is closed: the result cannot be printed")
-        sys.stdout.flush()
+        execute(parser(out).parse_args(argv), out)
         return 0
     except KeyboardInterrupt:
+        out.error("interrupted")
         return 130
     except BrokenPipeError:
         # Whoever read the output has gone, as with `tvm inspect x | head`; nothing is left to say.
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        out.drop_stdout()
         return 141
-    except (UserError, OSError, ValueError, TypeError, NotImplementedError, RuntimeError) as err:
-        # Library errors name their kind; an InternalError is ours and keeps its traceback.
-        kind = type(err).__name__
-        if kind == "InternalError":
+    except Exception as err:
+        if os.environ.get("TVM_BACKTRACE", "0") not in ("", "0") and sys.stderr is not None:
             import traceback
 
             traceback.print_exc()
-        out.error(str(err) if isinstance(err, UserError) else f"{kind}: {err}")
+        out.error(explain_error(err))
+        if isinstance(err, OSError):  # perhaps of stdout itself
+            out.drop_stdout()
         return 2
 
 

@@ -6,78 +6,61 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+
+Show = Callable[[float, str], None]
+
+
+class UserError(Exception):
+    """Something the user gave cannot be used; the text says why."""
 
 
 class Output:
     """Prints results to stdout and progress to stderr.
 
+    A closed or full stderr loses messages but never stops the work.
+
     Args:
-        json_mode: Collect results and print them as one JSON object at the end.
+        json_mode: Print the result, or the failure, as one JSON object; no progress.
     """
 
     def __init__(self, *, json_mode: bool) -> None:
         self.json_mode = json_mode
 
     @contextlib.contextmanager
-    def step(self, what: str) -> Iterator[None]:
-        """Show that ``what`` is under way: a spinner on a terminal, a line elsewhere."""
-        start = time.perf_counter()
-        if self.json_mode:
-            yield
-        elif sys.stderr.isatty():
-            from rich.console import Console
-
-            with Console(stderr=True).status(what):
-                yield
-            print(f"{what}: {time.perf_counter() - start:.2f} s", file=sys.stderr)
-        else:
-            print(f"{what} ...", file=sys.stderr, flush=True)
-            yield
-            print(f"{what}: {time.perf_counter() - start:.2f} s", file=sys.stderr, flush=True)
-
-    @contextlib.contextmanager
-    def progress(self, what: str, total: float | None) -> Iterator[Callable[[float, str], None]]:
-        """Show that ``what`` is under way, part of which takes up to ``total`` seconds.
+    def progress(self, what: str, total: float | None = None) -> Iterator[Show]:
+        """Show that ``what`` is under way: a bar on a terminal, plain lines elsewhere.
 
         Args:
             what: A few words.
-            total: Seconds of the part that can be told; None makes this a plain :py:meth:`step`.
+            total: Seconds of the part whose length is known; None makes the bar run to and fro.
 
         Yields:
-            Function of the seconds spent and a text: a bar on a terminal, a line elsewhere.
+            Function of the seconds spent and a text, to be called now and then.
         """
-        if total is None or self.json_mode or not sys.stderr.isatty():
-            with self.step(what):
-                yield self._plain_progress(total)
-            return
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
-
         start = time.perf_counter()
-        columns = (BarColumn(bar_width=20), TextColumn("{task.fields[text]}"))
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("", total=total, text=what)
+        if self.json_mode:
+            yield _ignore
+            return
+        if sys.stderr is not None and sys.stderr.isatty():
+            with _bar(what, total) as show:
+                yield show
+        else:
+            self.note(f"{what} ...")
+            yield self._plain_line(total)
+        self.note(f"{what}: {time.perf_counter() - start:.2f} s")
 
-            def show(spent: float, text: str) -> None:
-                bar.update(task, completed=min(spent, total), text=f"{spent:.0f} s, {text}")
-
-            yield show
-        print(f"{what}: {time.perf_counter() - start:.2f} s", file=sys.stderr)
-
-    def _plain_progress(self, total: float | None) -> Callable[[float, str], None]:
-        def show(spent: float, text: str) -> None:
-            if not self.json_mode:
-                print(f"{spent:.1f} of {total:g} s: {text}", file=sys.stderr, flush=True)
-
-        return show
+    def _plain_line(self, total: float | None) -> Show:
+        of_total = "" if total is None else f" of {total:g}"
+        return lambda spent, text: self.note(f"{spent:.1f}{of_total} s: {text}")
 
     def note(self, text: str) -> None:
         """Tell people something besides the result."""
         if not self.json_mode:
-            print(text, file=sys.stderr, flush=True)
+            _to_stderr(text)
 
     def result(self, data: dict, text: str) -> None:
         """Print ``text``, or ``data`` as JSON."""
@@ -85,9 +68,48 @@ class Output:
 
     def error(self, message: str) -> None:
         """Report a failure on stderr, and as JSON on stdout when that was asked for."""
-        if self.json_mode:
-            print(json.dumps({"error": message}))
-        print(f"tvm: error: {message}", file=sys.stderr)
+        _to_stderr(f"tvm: error: {message}")
+        if self.json_mode and sys.stdout is not None:
+            try:
+                print(json.dumps({"error": message}), flush=True)
+            except (OSError, ValueError):
+                self.drop_stdout()
+
+    def drop_stdout(self) -> None:
+        """Forget what is still to be printed: nobody takes it, and the exit code shall stay."""
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _ignore(spent: float, text: str) -> None:
+    pass
+
+
+def _to_stderr(text: str) -> None:
+    if sys.stderr is not None:  # print would take stdout instead
+        with contextlib.suppress(OSError, ValueError):
+            print(text, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def _bar(what: str, total: float | None) -> Iterator[Show]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    # A line of a narrow terminal holds the bar and one text.
+    columns = [BarColumn(bar_width=20), TextColumn("{task.fields[text]}")]
+    if total is None:
+        columns.insert(1, TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total, text=what)
+
+        def show(spent: float, text: str) -> None:
+            if total is None:
+                bar.update(task, text=text)
+            else:
+                bar.update(task, completed=min(spent, total), text=f"{spent:.0f} s, {text}")
+
+        yield show
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import mmap
+import operator
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -51,6 +52,8 @@ def compile_onnx(
 
     Raises:
         ValueError: The file is no ONNX model, or the shapes do not fit it.
+        TypeError: An extent is no integer.
+        OSError: The file cannot be read.
         tvm.error.OpNotImplemented: The model has operators that are not supported.
 
     Example:
@@ -60,17 +63,17 @@ def compile_onnx(
     if exec_mode not in ("bytecode", "compiled"):
         raise ValueError(f"exec_mode must be 'bytecode' or 'compiled', but got {exec_mode!r}")
     path = os.fspath(path)
+    shapes = {name: _extents(name, shape) for name, shape in (shape_dict or {}).items()}
     if not isinstance(target, Target):
         target = Target(target or {"kind": "llvm", "mcpu": "native"})
     key, before = None, _identity(path)
     if _ffi_api.CacheFolder() is not None:
-        key = _describe(path, shape_dict, relax_pipeline, exec_mode, precision)
+        key = _describe(path, shapes, relax_pipeline, exec_mode, precision)
     if key is not None and (module := _ffi_api.LoadCachedModel(key, target)) is not None:
         return VMExecutable(module)
     from tvm.driver import compile
     from tvm.relax.frontend.onnx import from_onnx
 
-    shapes = {name: list(shape) for name, shape in (shape_dict or {}).items()}
     model = check() if check is not None else None
     module = from_onnx(path if model is None else model, shape_dict=shapes or None)
     del model
@@ -88,8 +91,17 @@ def _identity(path: str) -> tuple[int, ...]:
     return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns
 
 
+def _extents(name: str, shape) -> list[int]:
+    try:
+        return [operator.index(extent) for extent in shape]
+    except TypeError:
+        raise TypeError(
+            f"shape_dict: expected integers for input {name!r}, got {shape!r}"
+        ) from None
+
+
 def _describe(
-    path: str, shape_dict, relax_pipeline: str, exec_mode: str, precision: str
+    path: str, shapes: dict, relax_pipeline: str, exec_mode: str, precision: str
 ) -> str | None:
     """All that the result depends on besides the compiler's libraries; None if that is not known."""
     with open(path, "rb") as file:
@@ -107,7 +119,6 @@ def _describe(
             except ValueError:
                 return None  # no model: the importer says so
             content = content_digest(view)
-    shapes = {name: [int(e) for e in shape] for name, shape in (shape_dict or {}).items()}
     facts = {
         "content": content,
         "shapes": shapes,

@@ -9,15 +9,11 @@ import struct
 from collections.abc import Callable
 
 from tvm_ffi import Module as _FFIModule
+from tvm_ffi import get_global_func, register_object, system_lib
 from tvm_ffi import load_module as _load_module
-from tvm_ffi import register_object, system_lib
 
 from . import _ffi_api
 from .device import Device
-
-# Every kind of module that can be stored inside a library next to the code.
-_EXPORTABLE = 4
-_SERIALIZABLE = 1
 
 
 class BenchmarkResult:
@@ -166,26 +162,40 @@ def load_module(path, keep_module_alive: bool = True) -> Module:
     """Load a module from a library or an object file.
 
     Args:
-        path: ``.so`` and its kin; ``.o`` and ``.tar`` are linked first.
+        path: A shared library of any name, or an ``.o`` or ``.tar`` file, which is linked first.
+            Other files by the loader that is registered for their suffix.
         keep_module_alive: Never unload it.
 
     Raises:
-        ValueError: The file is not there.
+        ValueError: The file is not there, or no archive.
+        RuntimeError: It cannot be linked or loaded.
     """
     path = os.fspath(path)
     if not os.path.isfile(path):
         raise ValueError(f"cannot find file {path}")
     if path.endswith((".o", ".tar")):
-        from tvm.support import cc, tar, utils
+        return _link_and_load(path, keep_module_alive)
+    with open(path, "rb") as file:
+        is_elf = file.read(4) == b"\x7fELF"
+    if is_elf and not path.endswith((".so", ".dso")):  # e.g. libfoo.so.2, or no suffix at all
+        module = get_global_func("ffi.Module.load_from_file.so")(path, "so")
+        if keep_module_alive:
+            get_global_func("ffi.ModuleGlobalsAdd")(module)
+        return module
+    return _load_module(path, keep_module_alive=keep_module_alive)
 
+
+def _link_and_load(path: str, keep_module_alive: bool) -> Module:
+    from tvm.support import cc, tar, utils
+
+    # The system keeps a library that is loaded when its file is removed.
+    with utils.tempdir() as folder:
         files = [path]
         if path.endswith(".tar"):
-            folder = utils.tempdir(custom_path=path.replace(".tar", ""))
-            tar.untar(path, folder.temp_dir)
-            files = [folder.relpath(name) for name in folder.listdir()]
-        cc.create_shared(path + ".so", files)
-        path += ".so"
-    return _load_module(path, keep_module_alive=keep_module_alive)
+            files = tar.normalize_file_list_by_unpacking_tars(folder, [path])
+        library = folder.relpath("linked.so")
+        cc.create_shared(library, files)
+        return _load_module(library, keep_module_alive=keep_module_alive)
 
 
 def load_static_library(path, func_names) -> Module:

@@ -17,7 +17,7 @@ from .tensor import Tensor, TensorSlice
 
 
 def _shape(shape) -> tuple:
-    if isinstance(shape, (Integral,)) or not hasattr(shape, "__iter__"):
+    if isinstance(shape, Integral) or getattr(shape, "__iter__", None) is None:
         return (shape,)
     return tuple(shape)
 

@@ -23,6 +23,9 @@ class TensorSlice(ExprOp):
         self.tensor = tensor
         self.indices = tuple(indices) if isinstance(indices, tuple) else (indices,)
 
+    # Else Python would ask for the elements 0, 1, 2 .. without end.
+    __iter__ = None
+
     def __getitem__(self, indices):
         more = indices if isinstance(indices, tuple) else (indices,)
         return TensorSlice(self.tensor, self.indices + more)
@@ -68,6 +71,9 @@ class Tensor(DataProducer):
         values = [i.var if isinstance(i, IterVar) else i for i in indices]
         values = [i.asobject() if isinstance(i, TensorSlice) else i for i in values]
         return _ffi_api.TensorLoad(self, values)
+
+    # Else Python would ask for the elements 0, 1, 2 .. without end.
+    __iter__ = None
 
     def __getitem__(self, indices) -> TensorSlice:
         return TensorSlice(self, indices)

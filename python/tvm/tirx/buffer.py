@@ -184,6 +184,9 @@ class Buffer(Var):
         lanes = value.dtype.lanes // self.dtype.lanes
         return BufferStore(self, value, _vector_index(self._indices(begin), lanes), predicate)
 
+    # Else Python would ask for the elements 0, 1, 2 .. without end.
+    __iter__ = None
+
     def __getitem__(self, indices):
         """Element, or region if an index is a slice or the last axes are left out."""
         indices = list(indices) if isinstance(indices, tuple) else [indices]

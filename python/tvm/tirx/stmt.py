@@ -284,6 +284,9 @@ class BufferRegion(Object, Scriptable):
     def __init__(self, buffer, region) -> None:
         self.__init_handle_by_constructor__(_ffi_api.BufferRegion, buffer, list(region))
 
+    # Else Python would ask for the elements 0, 1, 2 .. without end.
+    __iter__ = None
+
     def __getitem__(self, indices):
         """Sub-box, with indices relative to this one."""
         if not isinstance(indices, tuple):

@@ -105,6 +105,8 @@ double EstimateTIRFlops(const IRModule& mod) {
 TVM_FFI_STATIC_INIT_BLOCK() {
   ffi::reflection::GlobalDef().def(
       "s_tir.analysis.EstimateTIRFlops", [](const ffi::Any& what) -> double {
+        TVM_FFI_CHECK(what != nullptr, TypeError)
+            << "expected a module, function or statement, but got None";
         if (auto mod = what.as<IRModule>()) return EstimateTIRFlops(*mod);
         if (auto stmt = what.as<Stmt>()) return EstimateTIRFlops(*stmt);
         if (auto func = what.as<PrimFunc>()) return EstimateTIRFlops((*func)->body);

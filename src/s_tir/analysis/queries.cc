@@ -127,9 +127,12 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   namespace refl = ffi::reflection;
   using Sizes = ffi::Map<ffi::String, int64_t>;
   refl::GlobalDef()
-      .def("s_tir.analysis.find_anchor_sblock", [](IRModule mod) { return FindAnchorSBlock(mod); })
-      .def("s_tir.analysis.is_pure_function", [](PrimFunc func) { return IsPureFunction(func); })
+      .def("s_tir.analysis.find_anchor_sblock",
+           [](const IRModuleNode* mod) { return FindAnchorSBlock(ffi::GetRef<IRModule>(mod)); })
+      .def("s_tir.analysis.is_pure_function",
+           [](const PrimFuncNode* func) { return IsPureFunction(ffi::GetRef<PrimFunc>(func)); })
       .def("s_tir.analysis.calculate_allocated_bytes", [](const ffi::Any& what) {
+        TVM_FFI_CHECK(what != nullptr, TypeError) << "expected a function or module, but got None";
         ffi::Map<ffi::String, Sizes> result;
         if (auto func = what.as<PrimFunc>()) {
           result.Set("main", CalculateAllocatedBytes(*func));

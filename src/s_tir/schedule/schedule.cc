@@ -169,7 +169,9 @@ void ScheduleNode::RemoveRV(const ffi::ObjectRef& rv) {
 }
 
 ffi::Any ScheduleNode::NewBlockRV(const StmtSRef& block) {
-  TVM_FFI_ICHECK(block.defined());
+  TVM_FFI_CHECK(block.defined(), ValueError)
+      << "the function of this block has no root block around its body; a schedule works on "
+         "functions that have one, e.g. by @T.prim_func(s_tir=True)";
   SBlockRV rv;
   symbols_.emplace(rv.get(), Value{rv, block});
   return rv;

@@ -140,8 +140,9 @@ ffi::Map<Buffer, ffi::Optional<Stmt>> DetectBufferAccessLCA(const PrimFunc& func
 
 TVM_FFI_STATIC_INIT_BLOCK() {
   namespace refl = ffi::reflection;
-  refl::GlobalDef().def("s_tir.analysis.detect_buffer_access_lca",
-                        [](PrimFunc func) { return DetectBufferAccessLCA(func); });
+  refl::GlobalDef().def("s_tir.analysis.detect_buffer_access_lca", [](const PrimFuncNode* func) {
+    return DetectBufferAccessLCA(ffi::GetRef<PrimFunc>(func));
+  });
 }
 
 }  // namespace tirx

@@ -96,7 +96,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
              if (stores) regions.insert(regions.end(), a.stores.begin(), a.stores.end());
              return Cover(buffer, regions);
            })
-      .def("arith.DomainTouchedAccessMap", [](PrimFunc func) {
+      .def("arith.DomainTouchedAccessMap", [](const PrimFuncNode* func) {
         // Buffer -> [regions of loads, of stores, of both].
         TouchFinder finder;
         finder.Run(func->body);

@@ -171,6 +171,8 @@ bool Verify(const PrimFunc& func, const std::string& path, bool assert_mode, boo
 
 /// Both verifiers; a function of blocks is none of the second one's business.
 bool VerifyTIRxWellFormed(const ffi::ObjectRef& obj, bool assert_mode, bool device_func) {
+  TVM_FFI_CHECK(obj.defined(), TypeError)
+      << "VerifyTIRxWellFormed expects a PrimFunc or an IRModule, got None";
   if (auto func = obj.as<PrimFunc>()) {
     return ((*func)->HasNonzeroAttr(attr::kSTir) ||
             Verify(*func, kRootPath, assert_mode, device_func)) &&

@@ -100,8 +100,9 @@ Pass VerifySSA() { return kVerifySSA.Create(); }
 
 TVM_FFI_STATIC_INIT_BLOCK() {
   namespace refl = ffi::reflection;
-  refl::GlobalDef().def("tirx.analysis.verify_memory",
-                        [](PrimFunc func) { return VerifyMemoryErrors(func).empty(); });
+  refl::GlobalDef().def("tirx.analysis.verify_memory", [](const PrimFuncNode* func) {
+    return VerifyMemoryErrors(ffi::GetRef<PrimFunc>(func)).empty();
+  });
 }
 
 }  // namespace tirx

@@ -332,13 +332,16 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   refl::GlobalDef()
       .def("tirx.analysis.VerifyWellFormed",
            [](ffi::ObjectRef obj, bool assert_mode) {
+             TVM_FFI_CHECK(obj.defined(), TypeError)
+                 << "VerifyWellFormed expects a PrimFunc or an IRModule, got None";
              if (auto func = obj.as<PrimFunc>()) return VerifyWellFormed(*func, assert_mode);
              if (auto mod = obj.as<IRModule>()) return VerifyWellFormed(*mod, assert_mode);
              TVM_FFI_THROW(TypeError)
                  << "VerifyWellFormed expects a PrimFunc or an IRModule, got " << obj->GetTypeKey();
              TVM_FFI_UNREACHABLE();
            })
-      .def("tirx.analysis.verify_ssa", [](PrimFunc func) { return VerifySSA(func); });
+      .def("tirx.analysis.verify_ssa",
+           [](const PrimFuncNode* func) { return VerifySSA(ffi::GetRef<PrimFunc>(func)); });
 }
 
 }  // namespace tirx

@@ -133,7 +133,9 @@ TVM_FFI_STATIC_INIT_BLOCK() {
              return Specialize(std::move(func), params);
            })
       .def("tirx.TensorIntrin",
-           [](PrimFunc desc, PrimFunc impl) { return TensorIntrin(desc, impl); })
+           [](const PrimFuncNode* desc, const PrimFuncNode* impl) {
+             return TensorIntrin(ffi::GetRef<PrimFunc>(desc), ffi::GetRef<PrimFunc>(impl));
+           })
       .def("tirx.TensorIntrinRegister",
            [](ffi::String name, TensorIntrin intrin, bool allow_override) {
              TensorIntrin::Register(name, intrin, allow_override);

@@ -109,8 +109,9 @@ PrimExpr ScaleByPowerOfTwo(Steps* s, const PrimExpr& p, const PrimExpr& k) {
   return Mul(Mul(p, power(half)), power(rest));
 }
 
-/// e^x for x inside [-104.5, 89] or NaN.
-PrimExpr ExpInRange(Steps* s, const PrimExpr& x) {
+/// e^x for x inside [-104.5, 89] or NaN; `normal`: e^x is neither subnormal nor infinite, which
+/// takes a single step.
+PrimExpr ExpInRange(Steps* s, const PrimExpr& x, bool normal = false) {
   PrimExpr t = s->Name("t", s->MulAdd(x, s->K(kLog2E), s->K(kRoundMagic)));
   PrimExpr n = s->Name("n", Sub(t, s->K(kRoundMagic)));
   PrimExpr k = s->Name("k", Sub(s->Bits(t), s->KI(kRoundMagicBits)));
@@ -120,6 +121,7 @@ PrimExpr ExpInRange(Steps* s, const PrimExpr& x) {
   PrimExpr p = s->Horner(r, {0.4999999403953552, 0.1666652113199234, 0.04166838899254799,
                              0.00836874544620514, 0.001381453825160861});
   p = Add(s->MulAdd(Mul(r, r), p, r), s->K(1.0));
+  if (normal) return Mul(p, s->FromBits(s->Shl(Add(k, s->KI(127)), 23)));
   return ScaleByPowerOfTwo(s, p, k);
 }
 
@@ -290,7 +292,7 @@ PrimExpr LowerTanh(const PrimExpr& arg, const MathOptions& options) {
   PrimExpr small = s.MulAdd(Mul(x, square), p, x);
   // Elsewhere 1 - 2 / (e^2x + 1), which is 1 from 9.02 on.
   PrimExpr doubled = s.Name("doubled", s.AtMost(Add(a, a), 20.0));
-  PrimExpr e = ExpInRange(&s, doubled);
+  PrimExpr e = ExpInRange(&s, doubled, true);
   PrimExpr large = Sub(s.K(1.0), Div(s.K(2.0), Add(e, s.K(1.0))));
   // The sign also makes the +0 of the small case the -0 of the argument.
   return s.Finish(WithSignOf(&s, Select(LT(a, s.K(0.625)), small, large), x));
@@ -320,7 +322,7 @@ PrimExpr LowerErf(const PrimExpr& arg, const MathOptions& options) {
   PrimExpr g = s.Horner(a, {0.0001692051300778985, -1.1294883489608765, -0.6334008574485779,
                             -0.10822038352489471, 0.025080615654587746, -0.004156254697591066,
                             0.0004313935642130673, -2.0828618289669976e-05});
-  PrimExpr large = Sub(s.K(1.0), ExpInRange(&s, s.Name("g", g)));
+  PrimExpr large = Sub(s.K(1.0), ExpInRange(&s, s.Name("g", g), true));
   return s.Finish(Select(LT(a, s.K(0.921875)), small, WithSignOf(&s, large, x)));
 }
 

@@ -35,7 +35,7 @@ def _dims(values: Any, known: dict[str, Var] | None = None) -> list:
     """Extents; names among them become variables."""
     if values is None:
         return []
-    if isinstance(values, (str, TypeVar)) or not hasattr(values, "__iter__"):
+    if isinstance(values, (str, TypeVar)) or getattr(values, "__iter__", None) is None:
         values = (values,)
     known = {} if known is None else known
     return [_dim(value, known) for value in values]

@@ -79,7 +79,7 @@ def scope_id(
 
 
 def _listed(values: Any) -> list:
-    return list(values) if hasattr(values, "__iter__") else [values]
+    return [values] if getattr(values, "__iter__", None) is None else list(values)
 
 
 def _named_scope(name: str, parent: str, cur: str):
