@@ -206,7 +206,6 @@ Interval Impl::ComputeAtomBound(AtomId id) {
   DataType dtype = atom.expr.dtype();
   switch (atom.kind) {
     case Atom::Kind::kProduct: {
-      WideInterval product = Interval{1, 1};
       Interval bound{1, 1};
       for (size_t i = 0; i < atom.factors.size(); ++i) {
         bound = FitToType(dtype, MulWide(bound, BoundOfAtom(atom.factors[i])));
