@@ -57,9 +57,12 @@ def refused(done, *parts):
     return done.stderr
 
 
-def small_files():
-    """Limit of a process that stands for a full disk: no file gets longer than this."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))
+# A process for which no file gets longer than this stands for a full disk. It must not write bytecode:
+# Python would take half a file for the whole.
+FULL_DISK = {
+    "preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300)),
+    "env": {"PYTHONDONTWRITEBYTECODE": "1"},
+}
 
 
 @pytest.mark.parametrize(
@@ -72,7 +75,7 @@ def small_files():
 )
 def test_a_full_disk(tvm, folder, argv):
     before = sorted(os.listdir(folder))
-    refused(tvm(*argv, preexec_fn=small_files))
+    refused(tvm(*argv, **FULL_DISK))
     assert sorted(os.listdir(folder)) == before  # no half of a file
 
 
@@ -80,7 +83,7 @@ def test_an_earlier_output_survives_a_full_disk(tvm, folder, tmp_path):
     out = tmp_path / "y.npz"
     assert tvm("run", "m.so", "--input", "x.npy", "--output", out).returncode == 0
     before = out.read_bytes()
-    done = tvm("run", "m.so", "--input", "x.npy", "--output", out, preexec_fn=small_files)
+    done = tvm("run", "m.so", "--input", "x.npy", "--output", out, **FULL_DISK)
     refused(done, f"{out}: cannot be written: ")
     assert out.read_bytes() == before and os.listdir(tmp_path) == ["y.npz"]
 

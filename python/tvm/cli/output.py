@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import TextIO
 
 Show = Callable[[float, str], None]
 
@@ -77,18 +78,26 @@ class Output:
 
     def drop_stdout(self) -> None:
         """Forget what is still to be printed: nobody takes it, and the exit code shall stay."""
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop(sys.stdout)
 
 
 def _ignore(spent: float, text: str) -> None:
     pass
 
 
+def _drop(stream: TextIO | None) -> None:
+    """Lead a stream into nothing. What it still holds would fail again when Python ends."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def _to_stderr(text: str) -> None:
-    if sys.stderr is not None:  # print would take stdout instead
-        with contextlib.suppress(OSError, ValueError):
-            print(text, file=sys.stderr, flush=True)
+    if sys.stderr is None:  # print would take stdout instead
+        return
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        _drop(sys.stderr)
 
 
 @contextlib.contextmanager

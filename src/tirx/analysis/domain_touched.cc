@@ -3,6 +3,7 @@
 /// Regions of buffers that a statement touches, with its loops run through.
 #include <tvm/arith/int_set.h>
 #include <tvm/ffi/reflection/registry.h>
+#include <tvm/ir/scalar_op.h>
 #include <tvm/tirx/analysis.h>
 
 #include <unordered_map>
