@@ -53,8 +53,7 @@ int64_t ContractionEmitter::CopyLanes(const PrimExpr& source, DataType target) c
 
 namespace {
 
-/// As VectorRun, with a rest in vectors of powers of two: others are slow to store, and LLVM 22
-/// ends the process over a vector of nine bfloat16.
+/// As VectorRun, with a rest in vectors of powers of two: others are slow to store.
 Stmt PowersOfTwo(const Iter& iter, int64_t lanes, const Stmt& body) {
   Array<Stmt> seq;
   int64_t at = 0;

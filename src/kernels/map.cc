@@ -260,11 +260,7 @@ class MapEmitter {
         pieces == 1 ? Run(inner, lanes, store) : PieceOfRun(inner, lanes, store, task, pieces);
     PrimExpr rest = pieces == 1 ? PrimExpr(task) : floordiv(PrimExpr(task), Index(pieces));
     Map<Var, Expr> digits;
-    for (size_t i = outer.size(); i-- > 0;) {
-      PrimExpr digit = i == 0 ? rest : floormod(rest, Index(outer[i].extent));
-      digits.Set(outer[i].var, access_->Simplify(digit));
-      rest = floordiv(rest, Index(outer[i].extent));
-    }
+    for (const auto& [var, digit] : Digits(outer, rest)) digits.Set(var, access_->Simplify(digit));
     if (parallel) return ParallelLoop(task, tasks, tirx::Substitute(body, digits));
     if (pieces > 1) return Loop(task, tasks, tirx::Substitute(body, digits));
     for (size_t i = outer.size(); i-- > 0;) body = Loop(outer[i].var, outer[i].extent, body);

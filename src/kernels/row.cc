@@ -247,13 +247,7 @@ class RowEmitter {
       }
       Expr VisitExpr_(const VarNode* op) final {
         Var var = ffi::GetRef<Var>(op);
-        PrimExpr rest = fused_.var;
-        for (size_t i = inner_.size(); i-- > 0;) {
-          if (inner_[i].var.same_as(var)) {
-            return i == 0 ? rest : floormod(rest, Index(inner_[i].extent));
-          }
-          rest = floordiv(rest, Index(inner_[i].extent));
-        }
+        if (auto digit = Digits(inner_, fused_.var).Get(var)) return *digit;
         return var;
       }
       RowEmitter* self_;
@@ -282,13 +276,7 @@ class RowEmitter {
       return access_.Simplify(Substitute(offset, Zeros(inner)) +
                               PrimExpr(fused.var) * Index(*step));
     }
-    Map<Var, PrimExpr> digits;
-    PrimExpr rest = fused.var;
-    for (size_t i = inner.size(); i-- > 0;) {
-      digits.Set(inner[i].var, i == 0 ? rest : floormod(rest, Index(inner[i].extent)));
-      rest = floordiv(rest, Index(inner[i].extent));
-    }
-    return access_.Simplify(Substitute(offset, digits));
+    return access_.Simplify(Substitute(offset, Digits(inner, fused.var)));
   }
 
   int64_t Lanes(const PrimExpr& value, const Iter& fused, DataType dtype) {
@@ -508,11 +496,8 @@ std::optional<tirx::PrimFunc> EmitColumnWith(const tirx::PrimFunc& func, const T
                              : tirx::IfThenElse(block < Index(blocks - 1), body(lanes), body(rest));
   inner = SeqStmt::Flatten(tirx::Bind(base, block * Index(lanes)), inner);
   Map<Var, Expr> digits;
-  PrimExpr outer = access.Simplify(floordiv(task, Index(blocks)));
-  for (size_t i = kept.size(); i-- > 0;) {
-    digits.Set(kept[i].var,
-               access.Simplify(i == 0 ? outer : floormod(outer, Index(kept[i].extent))));
-    outer = floordiv(outer, Index(kept[i].extent));
+  for (const auto& [var, digit] : Digits(kept, access.Simplify(floordiv(task, Index(blocks))))) {
+    digits.Set(var, access.Simplify(digit));
   }
   inner = tirx::Substitute(inner, digits);
   const int64_t work = Product(stage.spatial) * Product(stage.reduce);
