@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The OpenTVM authors
-# Embeds src/codegen/argcheck: as C text in the compiler (the `c` target prints it) and as LLVM bitcode in
-# libtvm_compiler_llvm (linked once into every library and JIT session).
+# Embeds src/codegen/argcheck: as C text in the compiler (the `c` target prints it), as an object and as LLVM
+# bitcode in libtvm_compiler_llvm (linked once into every library and JIT session).
 set(glue_dir "${CMAKE_SOURCE_DIR}/src/codegen/argcheck")
 set(glue_out "${CMAKE_BINARY_DIR}/generated")
 set(glue_embed "${CMAKE_SOURCE_DIR}/cmake/EmbedBytes.cmake")
@@ -20,17 +20,24 @@ if(TVM_USE_LLVM)
   get_filename_component(llvm_bindir "${TVM_LLVM_CONFIG}" REALPATH)
   get_filename_component(llvm_bindir "${llvm_bindir}" DIRECTORY)
   find_program(TVM_GLUE_CLANG NAMES clang-${llvm_major} clang HINTS "${llvm_bindir}" REQUIRED)
+  set(glue_compile ${TVM_GLUE_CLANG} -std=c11 -O2 -fPIC -fno-unwind-tables -fno-asynchronous-unwind-tables -fno-ident
+      -I "${CMAKE_SOURCE_DIR}/include" -I "${CMAKE_SOURCE_DIR}/src" -I "${CMAKE_SOURCE_DIR}/ffi/include"
+      -I "${CMAKE_SOURCE_DIR}/ffi/3rdparty/dlpack/include" -c "${glue_dir}/unit.c")
+  # As code for this system, and as bitcode for any other.
   add_custom_command(
-    OUTPUT "${glue_out}/glue.bc"
-    COMMAND ${TVM_GLUE_CLANG} -std=c11 -O2 -fPIC -fno-unwind-tables -fno-asynchronous-unwind-tables -emit-llvm
-            -I "${CMAKE_SOURCE_DIR}/include" -I "${CMAKE_SOURCE_DIR}/src" -I "${CMAKE_SOURCE_DIR}/ffi/include"
-            -I "${CMAKE_SOURCE_DIR}/ffi/3rdparty/dlpack/include"
-            -c "${glue_dir}/unit.c" -o "${glue_out}/glue.bc"
+    OUTPUT "${glue_out}/glue.bc" "${glue_out}/glue.o"
+    COMMAND ${glue_compile} -emit-llvm -o "${glue_out}/glue.bc"
+    COMMAND ${glue_compile} -fno-addrsig -o "${glue_out}/glue.o"
     DEPENDS ${glue_inputs} "${glue_dir}/unit.c" VERBATIM)
-  add_custom_command(
-    OUTPUT "${glue_out}/glue_bitcode.cc"
-    COMMAND ${CMAKE_COMMAND} "-DINPUTS=${glue_out}/glue.bc" -DSYMBOL=kGlueBitcode
-            "-DOUTPUT=${glue_out}/glue_bitcode.cc" -P "${glue_embed}"
-    DEPENDS "${glue_out}/glue.bc" "${glue_embed}" VERBATIM)
-  target_sources(tvm_codegen_llvm_objs PRIVATE "${glue_out}/glue_bitcode.cc")
+  foreach(part IN ITEMS "bc,Bitcode" "o,Object")
+    string(REGEX MATCHALL "[^,]+" part "${part}")
+    list(GET part 0 suffix)
+    list(GET part 1 name)
+    add_custom_command(
+      OUTPUT "${glue_out}/glue_${suffix}.cc"
+      COMMAND ${CMAKE_COMMAND} "-DINPUTS=${glue_out}/glue.${suffix}" -DSYMBOL=kGlue${name}
+              "-DOUTPUT=${glue_out}/glue_${suffix}.cc" -P "${glue_embed}"
+      DEPENDS "${glue_out}/glue.${suffix}" "${glue_embed}" VERBATIM)
+    target_sources(tvm_codegen_llvm_objs PRIVATE "${glue_out}/glue_${suffix}.cc")
+  endforeach()
 endif()

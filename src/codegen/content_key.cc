@@ -86,7 +86,7 @@ class ContentWriter {
       Word(type == ffi::TypeIndex::kTVMFFINone ? 0 : raw.v_uint64);
     } else {
       auto [it, fresh] = numbers_.try_emplace(raw.v_obj, numbers_.size());
-      Word(UINT64_MAX);
+      Word(ffi::TypeIndex::kTVMFFIStaticObjectBegin);  // that it is an object, whatever its type
       Word(it->second);
       if (fresh) pending_.push_back(value);
     }

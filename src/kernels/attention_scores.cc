@@ -197,10 +197,12 @@ Stmt AttentionEmitter::ExponentialWord(const AttentionPanel& panel, const PrimEx
       }
       PrimExpr at = (word * Index(group) + Index(j)) * Index(plan_.width) + Index(query);
       PrimExpr score = BufferLoad(scores_, {Consecutive(access_.Simplify(at), lanes_)});
-      Var e("e", wide);
-      seq.push_back(Bind(e, exp(score - BufferLoad(max_, {state}))));
-      seq.push_back(BufferStore(sum_, BufferLoad(sum_, {state}) + e, {state}));
-      parts.push_back(cast(narrow, PrimExpr(e)));
+      Var e("e", narrow);
+      seq.push_back(Bind(e, cast(narrow, exp(score - BufferLoad(max_, {state})))));
+      // The sum of what multiplies the values: its rounding then cancels where one key dominates.
+      seq.push_back(
+          BufferStore(sum_, BufferLoad(sum_, {state}) + cast(wide, PrimExpr(e)), {state}));
+      parts.push_back(e);
     }
     PrimExpr at = access_.Simplify((word * Index(plan_.width) + Index(query)) * Index(group));
     seq.push_back(BufferStore(weights_, Interleaved(parts), {Consecutive(at, lanes_ * group)}));

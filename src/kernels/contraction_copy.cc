@@ -138,6 +138,7 @@ Stmt ContractionEmitter::CopyEach(const Buffer& target, PrimExpr base, PrimExpr 
     body = run(value);
   }
   size_t left = loops.size() - 1;
+  bool is_short = false;  // few instructions without a test between them
   if (left > 0 && inner.extent % lanes != 0 && as_const_int(step) && *as_const_int(step) == 1) {
     const Iter& outer = loops[left - 1];
     if (auto joined = JoinedRead(value, outer, inner)) {
@@ -150,11 +151,17 @@ Stmt ContractionEmitter::CopyEach(const Buffer& target, PrimExpr base, PrimExpr 
       element = is_a ? AsA(element) : cast(step_.b, element);
       Stmt whole = PowersOfTwo(all, lanes, BufferStore(target, element, {at}));
       body = Loop(outer.var, outer.extent, body);
+      is_short = !joined->inside.defined() && all.extent <= 2 * lanes;
       body = joined->inside.defined() ? IfThenElse(joined->inside, whole, body) : whole;
       --left;
     }
   }
-  for (size_t i = left; i-- > 0;) body = Loop(loops[i].var, loops[i].extent, body);
+  constexpr int64_t kShortLoop = 4;
+  for (size_t i = left; i-- > 0;) {
+    is_short = is_short && loops[i].extent <= kShortLoop;
+    body = For(loops[i].var, Index(0), Index(loops[i].extent),
+               is_short ? ForKind::kUnrolled : ForKind::kSerial, body);
+  }
   return body;
 }
 

@@ -37,6 +37,9 @@ class ContractionEmitter {
   std::vector<KernelCandidate> Candidates();
 
  private:
+  /// Whether so many rows may be computed a second time.
+  bool MayRepeat(int64_t rows) const;
+  int64_t OwnRows() const;
   ContractionShape Shape(int64_t rows) const;
   ContractionTiles Tiles() const;
   /// Fixes the digits of a row-major fused index.
@@ -107,9 +110,12 @@ class ContractionEmitter {
   tirx::Stmt ComputeRowOfB(const tirx::Buffer& b_row, const Var& row, const PrimExpr& k,
                            int64_t cols);
   tirx::Stmt TileBody(const Var& row, const PrimExpr& tile_row, int64_t rows, int64_t cols);
-  /// The epilogue on `valid` lanes of one accumulator.
-  tirx::Stmt StoreVector(const tirx::Buffer& acc, const Var& row, int64_t i, int64_t v,
-                         int64_t slot, int64_t valid);
+  /// The epilogue on all sums of a tile; `widths` of the vectors of a row.
+  tirx::Stmt StoreTile(const tirx::Buffer& acc, const Var& row, int64_t rows,
+                       const std::vector<int64_t>& widths, int64_t cols);
+  /// The epilogue on `valid` lanes of sum [i, v], of `vectors` a row.
+  tirx::Stmt StoreVector(const tirx::Buffer& sums, const Var& row, const PrimExpr& i, int64_t v,
+                         int64_t vectors, int64_t valid);
   /// Flat offset of indices that are written in the anchor's iterations. Rows stay fused where the
   /// buffer lets them, so that no division is left in the address.
   PrimExpr Position(const tirx::Buffer& buffer, const ffi::Array<PrimExpr>& indices,

@@ -29,7 +29,7 @@ ContractionEmitter::ContractionEmitter(const Group& group, Contraction c, Epilog
       dtype_(step_.acc) {
   lanes_ = VectorLanes(dtype_, target);
   panel_ = c_.panel > 0 ? c_.panel : PanelColumns(c_.m, c_.n, dtype_, target);
-  rows_ = Knob(knobs, "rows", TileRows(c_.m, panel_, dtype_, target));
+  rows_ = Knob(knobs, "rows", OwnRows());
   if (c_.weight_bits > 0) PlanLowBits();
   if (!c_.scale.defined() && !HasLowBitTiles()) {
     start_ = TakeStart(anchor_.output, c_.rows, &epilogue_);
@@ -82,6 +82,14 @@ std::vector<KernelCandidate> ContractionEmitter::Candidates() {
     list.push_back({knobs, 1.01 * least});
   }
   return list;
+}
+
+bool ContractionEmitter::MayRepeat(int64_t rows) const { return rows * 64 <= c_.m; }
+
+int64_t ContractionEmitter::OwnRows() const {
+  const int64_t rows = TileRows(c_.m, panel_, dtype_, target_, /*overlaps=*/true);
+  if (MayRepeat(CeilDiv(c_.m, rows) * rows - c_.m)) return rows;
+  return TileRows(c_.m, panel_, dtype_, target_);
 }
 
 ContractionShape ContractionEmitter::Shape(int64_t rows) const {
@@ -204,15 +212,23 @@ Stmt ContractionEmitter::PanelLoop(const PrimExpr& rows_here, int64_t last_rows)
 Stmt ContractionEmitter::PanelBody(const PrimExpr& rows_here, int64_t last_rows, int64_t cols) {
   Array<Stmt> seq;
   if (CopiesB()) seq.push_back(CopyPanel(cols));
+  int64_t rest = last_rows % rows_;
+  // The last tile begins early enough to be a whole one where that costs next to nothing: a body
+  // for fewer rows is as much code as the other.
+  const bool overlaps = rest > 0 && last_rows > rows_ && MayRepeat(rows_ - rest);
+  if (overlaps) rest = 0;
   Var tile_row = IndexVar("tile");
-  access_.Bind(tile_row, std::max<int64_t>(1, t_.block_rows / rows_));
+  access_.Bind(tile_row, CeilDiv(t_.block_rows, rows_));
   Var row = IndexVar("m");
   access_.Bind(row, c_.m);
-  const int64_t rest = last_rows % rows_;
-  Stmt full = SeqStmt::Flatten(Bind(row, PrimExpr(row0_) + PrimExpr(tile_row) * Index(rows_)),
-                               TileBody(row, tile_row, rows_, cols));
-  PrimExpr count = floordiv(rows_here, Index(rows_));
-  if (as_const_int(rows_here)) count = Index(*as_const_int(rows_here) / rows_);
+  PrimExpr first = PrimExpr(tile_row) * Index(rows_);
+  if (overlaps) first = min(first, rows_here - Index(rows_));
+  Stmt full =
+      SeqStmt::Flatten(Bind(row, PrimExpr(row0_) + first), TileBody(row, tile_row, rows_, cols));
+  PrimExpr count = floordiv(overlaps ? rows_here + Index(rows_ - 1) : rows_here, Index(rows_));
+  if (const int64_t* here = as_const_int(rows_here)) {
+    count = Index(overlaps ? CeilDiv(*here, rows_) : *here / rows_);
+  }
   if (last_rows >= rows_ || t_.row_blocks > 1) {
     seq.push_back(For(tile_row, Index(0), count, ForKind::kSerial, full));
   }

@@ -68,7 +68,7 @@ void ContractionEmitter::PlanLowBits() {
   // Where tiles of rows are many, each would take the panel's words apart anew.
   constexpr int64_t kFewTiles = 2;
   if (!low_.digits && c_.m > kFewTiles * most) {
-    rows_ = Knob(knobs_, "rows", TileRows(c_.m, panel_, dtype_, target_));
+    rows_ = Knob(knobs_, "rows", OwnRows());
     c_.panel = 0;  // so panels are copied, in float32
   }
 }
@@ -169,12 +169,8 @@ Stmt ContractionEmitter::LowBitTileBody(const Var& row, int64_t rows, int64_t co
     Stmt products = low_.digits ? DigitRun(t, run, words) : FloatRun(t, run, words, last);
     return SeqStmt::Flatten(LowBitScales(t, run, cols), products);
   }));
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t v = 0; v < vectors; ++v) {
-      const int64_t valid = std::min(lanes_, cols - v * lanes_);
-      seq.push_back(StoreVector(t.acc, row, i, v, (i * vectors + v) * lanes_, valid));
-    }
-  }
+  const std::vector<int64_t> widths(static_cast<size_t>(vectors), lanes_);
+  seq.push_back(StoreTile(t.acc, row, rows, widths, cols));
   return SeqStmt::Flatten(seq);
 }
 

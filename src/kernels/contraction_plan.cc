@@ -74,7 +74,7 @@ int64_t MostTileRows(int64_t panel, DataType dtype, const Target& target) {
 /// A step of k costs one multiply-add per row and vector, and at least the latency of one such
 /// chain; so the best count wastes little in the last tile and keeps enough independent chains in
 /// flight.
-int64_t TileRows(int64_t m, int64_t panel, DataType dtype, const Target& target) {
+int64_t TileRows(int64_t m, int64_t panel, DataType dtype, const Target& target, bool overlaps) {
   const int64_t vectors = CeilDiv(panel, VectorLanes(dtype, target));
   const int64_t most = MostTileRows(panel, dtype, target);
   if (m <= most) return m;
@@ -83,7 +83,7 @@ int64_t TileRows(int64_t m, int64_t panel, DataType dtype, const Target& target)
   };
   int64_t best = most, best_cost = INT64_MAX;
   for (int64_t rows = most; rows >= std::max<int64_t>(1, most / 2); --rows) {
-    const int64_t rest = m % rows;
+    const int64_t rest = overlaps && m % rows != 0 ? rows : m % rows;
     // A little per tile for its loads of B and the epilogue's stores.
     const int64_t cost = (m / rows) * (8 * tile_cost(rows) + 4 * vectors) +
                          (rest ? 8 * tile_cost(rest) + 4 * vectors : 0);

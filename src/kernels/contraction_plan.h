@@ -26,8 +26,10 @@ TVM_DLL int64_t PanelColumns(int64_t m, int64_t n, DataType dtype, const Target&
 /// Most rows of a register tile of `panel` columns whose sums fit the registers.
 TVM_DLL int64_t MostTileRows(int64_t panel, DataType dtype, const Target& target);
 
-/// Rows of a full register tile of `panel` columns.
-TVM_DLL int64_t TileRows(int64_t m, int64_t panel, DataType dtype, const Target& target);
+/// Rows of a full register tile of `panel` columns. The last tile is shorter, or, where tiles may
+/// overlap, does some rows a second time.
+TVM_DLL int64_t TileRows(int64_t m, int64_t panel, DataType dtype, const Target& target,
+                         bool overlaps = false);
 
 /// What there is to cut.
 struct ContractionShape {

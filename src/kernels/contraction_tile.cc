@@ -17,7 +17,8 @@ namespace tvm {
 namespace kernels {
 
 namespace {
-constexpr int64_t kUnroll = 4;  // steps of k in one turn of the innermost loop
+/// Operations of an epilogue, in all vectors of a tile, that are unrolled.
+constexpr int64_t kMostUnrolledSteps = 256;
 }  // namespace
 
 PrimExpr ContractionEmitter::LoadA(const Var& row, int64_t i, const PrimExpr& k) {
@@ -116,7 +117,7 @@ Stmt ContractionEmitter::TileBody(const Var& row, const PrimExpr& tile_row, int6
   const std::vector<int64_t> widths = Widths(cols, (c_.panel > 0 && !computes) || CopiesB());
   RegisterTile tile(&access_, step_, lanes_, rows, widths);
   RegisterTile::Extra prefetch;
-  tile.set_unroll(Knob(knobs_, "unroll", kUnroll));
+  tile.set_unroll(Knob(knobs_, "unroll", 0));
   if (c_.panel > 0 && !computes && t_.col_tiles > 1 && c_.m > rows_ &&
       Knob(knobs_, "prefetch", 1) != 0) {
     prefetch = [&](const PrimExpr& group, int64_t steps) {
@@ -150,22 +151,50 @@ Stmt ContractionEmitter::TileBody(const Var& row, const PrimExpr& tile_row, int6
     return BufferLoad(b_row, {Consecutive(Index(static_cast<int64_t>(v) * lanes_), widths[v])});
   };
   seq.push_back(tile.Sum(c_.words, load_a, load_b, prefetch));
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t v = 0; v < tile.vectors(); ++v) {
-      const int64_t valid = std::min(lanes_, cols - v * lanes_);
-      seq.push_back(StoreVector(tile.acc(), row, i, v, tile.Slot(i, v), valid));
-    }
-  }
+  seq.push_back(StoreTile(tile.acc(), row, rows, widths, cols));
   return SeqStmt::Flatten(seq);
 }
 
-Stmt ContractionEmitter::StoreVector(const Buffer& acc, const Var& row, int64_t i, int64_t v,
-                                     int64_t slot, int64_t valid) {
+Stmt ContractionEmitter::StoreTile(const Buffer& acc, const Var& row, int64_t rows,
+                                   const std::vector<int64_t>& widths, int64_t cols) {
+  const int64_t vectors = static_cast<int64_t>(widths.size());
+  auto store_row = [&](const Buffer& sums, const PrimExpr& i) {
+    Array<Stmt> seq;
+    for (int64_t v = 0; v < vectors; ++v) {
+      seq.push_back(StoreVector(sums, row, i, v, vectors, std::min(lanes_, cols - v * lanes_)));
+    }
+    return SeqStmt::Flatten(seq);
+  };
+  Array<Stmt> seq;
+  if (EpilogueSteps(epilogue_.value) * rows * vectors <= kMostUnrolledSteps) {
+    for (int64_t i = 0; i < rows; ++i) seq.push_back(store_row(acc, Index(i)));
+    return SeqStmt::Flatten(seq);
+  }
+  // A long epilogue is compiled once: the sums leave their registers and a loop takes them up.
+  Buffer sums = FlatAccess::Scratch("sums", rows * vectors * lanes_, dtype_, "local");
+  access_.UseAsIs(sums);
+  seq.push_back(tirx::AllocBuffer(sums));
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t v = 0; v < vectors; ++v) {
+      const PrimExpr slot = Index((i * vectors + v) * lanes_);
+      const PrimExpr lanes = Consecutive(slot, widths[static_cast<size_t>(v)]);
+      seq.push_back(BufferStore(sums, BufferLoad(acc, {lanes}), {lanes}));
+    }
+  }
+  Var i = IndexVar("i");
+  access_.Bind(i, rows);
+  seq.push_back(Loop(i, rows, store_row(sums, i)));
+  return SeqStmt::Flatten(seq);
+}
+
+Stmt ContractionEmitter::StoreVector(const Buffer& sums, const Var& row, const PrimExpr& i,
+                                     int64_t v, int64_t vectors, int64_t valid) {
   Var lane = IndexVar("lane");
   access_.Bind(lane, lanes_);
-  PrimExpr sum = BufferLoad(acc, {Index(slot) + lane});
+  PrimExpr slot = (i * Index(vectors) + Index(v)) * Index(lanes_) + lane;
+  PrimExpr sum = BufferLoad(sums, {access_.Simplify(slot)});
   PrimExpr column = PrimExpr(tile_) * Index(panel_) + Index(v * lanes_) + lane;
-  PrimExpr m = PrimExpr(row) + Index(i);
+  PrimExpr m = access_.Simplify(PrimExpr(row) + i);
   if (c_.scale.defined()) sum = sum * Value(c_.scale, PrimExpr(), m, column);
   PrimExpr value = epilogue_.value.defined() ? Value(epilogue_.value, sum, m, column) : sum;
   const Buffer& output = epilogue_.stage->output;

@@ -3,6 +3,7 @@
 #include "kernels/epilogue.h"
 
 #include <tvm/ir/expr_functor.h>
+#include <tvm/tirx/builtin.h>
 #include <tvm/tirx/op.h>
 
 #include "kernels/names.h"
@@ -124,6 +125,24 @@ PrimExpr TakeStart(const tirx::Buffer& sum, const std::vector<Iter>& rows, Epilo
   if (!taker.term.defined() || taker.elsewhere) return PrimExpr();
   epilogue->value = rest;
   return taker.term;
+}
+
+int64_t EpilogueSteps(const PrimExpr& value) {
+  constexpr int64_t kFunction = 20;  // a polynomial and what prepares its argument
+  if (!value.defined()) return 0;
+  int64_t steps = 0;
+  PostOrderVisitExpr(value, [&](const Expr& node) {
+    const auto* call = node.as<CallNode>();
+    if (call != nullptr) {
+      const bool plain = call->op.same_as(tirx::builtin::if_then_else()) ||
+                         call->op.same_as(tirx::builtin::fma()) ||
+                         call->op.same_as(tirx::builtin::reinterpret());
+      steps += plain ? 1 : kFunction;
+    } else if (!node.as<VarNode>() && !node.as<IntImmNode>() && !node.as<FloatImmNode>()) {
+      ++steps;
+    }
+  });
+  return steps;
 }
 
 }  // namespace kernels

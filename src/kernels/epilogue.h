@@ -34,6 +34,9 @@ TVM_DLL std::optional<Epilogue> ReadEpilogue(const Group& group, std::string* wh
 TVM_DLL PrimExpr TakeStart(const tirx::Buffer& sum, const std::vector<Iter>& rows,
                            Epilogue* epilogue);
 
+/// About how many instructions an epilogue takes for one vector; 0 for none.
+TVM_DLL int64_t EpilogueSteps(const PrimExpr& value);
+
 }  // namespace kernels
 }  // namespace tvm
 

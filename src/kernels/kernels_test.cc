@@ -6,6 +6,7 @@
 #include <tvm/kernels/rule.h>
 #include <tvm/kernels/winograd.h>
 #include <tvm/tirx/op.h>
+#include <tvm/tirx/stmt_functor.h>
 
 #include <algorithm>
 #include <functional>
@@ -74,6 +75,60 @@ TEST(Contraction, ManyTasksWithUnevenRowsAndColumns) {
     Tensor b = Input({t.k, t.n}, "B");
     Check({a, b, Matmul(a, b, t.m, t.n, t.k)}, "contraction");
   }
+}
+
+/// A long epilogue is a loop over the rows of a tile, and the last tile of many does some rows of
+/// the one before it again; both with columns left over.
+TEST(Contraction, LongEpilogueAndOverlappingTiles) {
+  const Target target("llvm");
+  for (int64_t m : {1, 5, 70, 331, 643}) {
+    for (int64_t n : {16, 40}) {
+      const int64_t k = 37, panel = PanelColumns(m, n, DataType::Float(32), target);
+      Tensor a = Input({m, k}, "A"), p = Input({(n + panel - 1) / panel, k, panel}, "P");
+      Tensor rest = Input({m, n}, "R");
+      Tensor c = PackedMatmul(a, p, m, n, k, panel);
+      Tensor d = te::compute(Shape({m, n}), te::FCompute([&](const Array<Var>& i) {
+                               return c(i[0], i[1]) * sigmoid(c(i[0], i[1])) + rest(i[0], i[1]);
+                             }),
+                             "D");
+      SCOPED_TRACE(::testing::Message() << m << "x" << n);
+      Check({a, p, rest, d}, "contraction", {.threads = {1, 2}});
+      auto func = testing::EmitBy("contraction", te::CreatePrimFunc({a, p, rest, d}), target);
+      ASSERT_TRUE(func.has_value());
+      int64_t functions = 0;
+      tirx::PostOrderVisit((*func)->body, [&](const ffi::ObjectRef& node) {
+        const auto* call = node.as<CallNode>();
+        if (call != nullptr && call->op.same_as(Op::Get("tirx.sigmoid"))) ++functions;
+      });
+      // For each vector of whole and of partial panels, and of the few rows at the end.
+      constexpr int64_t kMostVectors = 4;
+      EXPECT_LE(functions, 3 * kMostVectors);
+    }
+  }
+}
+
+TEST(Contraction, RowsOfTilesThatOverlap) {
+  const Target target("llvm");
+  const DataType f32 = DataType::Float(32);
+  for (int64_t m = 1; m < 700; m += 3) {
+    for (int64_t panel : {16, 32, 64}) {
+      const int64_t rows = TileRows(m, panel, f32, target, /*overlaps=*/true);
+      EXPECT_LE(rows, std::min(m, MostTileRows(panel, f32, target)));
+      // Few rows are done twice, by tiles that are not small for it.
+      if (m < 64) continue;
+      EXPECT_LE((CeilDiv(m, rows) * rows - m) * 16, m) << m;
+      EXPECT_GE(2 * rows + 1, MostTileRows(panel, f32, target)) << m;
+    }
+  }
+}
+
+TEST(Epilogue, StepsCountFunctionsAsMany) {
+  const Var x("x", DataType::Float(32)), i("i", DataType::Int(64));
+  const Buffer bias = tirx::decl_buffer({I(8)}, DataType::Float(32), "bias");
+  EXPECT_EQ(EpilogueSteps(PrimExpr()), 0);
+  EXPECT_EQ(EpilogueSteps(PrimExpr(x)), 0);
+  EXPECT_EQ(EpilogueSteps(max(x + BufferLoad(bias, {i}), make_zero(DataType::Float(32)))), 3);
+  EXPECT_GT(EpilogueSteps(PrimExpr(x) * sigmoid(x)), 16);
 }
 
 /// Whatever the shape: all rows and columns belong to tasks, and few tasks are not much larger than

@@ -6,6 +6,7 @@
 #include <tvm/tirx/op.h>
 #include <tvm/tirx/stmt_functor.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "kernels/names.h"
@@ -97,7 +98,12 @@ Stmt RegisterTile::Sum(int64_t depth, const LoadA& load_a, const LoadB& load_b,
     seq.push_back(Bind(start, init_ ? init_(at) : Splat(make_zero(step_.acc), widths_[at])));
     for (int64_t i = 0; i < rows_; ++i) seq.push_back(BufferStore(acc_, start, {Lanes(i, v)}));
   }
-  const int64_t unroll = depth >= unroll_ ? unroll_ : 1;
+  int64_t unroll = unroll_;
+  if (unroll == 0) {
+    unroll = depth <= kShort ? kMostUnroll : CeilDiv(kTurn, rows_ * vectors());
+    unroll = std::min(unroll, kMostUnroll);
+  }
+  if (depth < unroll) unroll = 1;
   Var group = IndexVar("k");
   access_->Bind(group, std::max<int64_t>(1, depth / unroll));
   Array<Stmt> body;

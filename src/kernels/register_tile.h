@@ -36,7 +36,9 @@ class RegisterTile {
                std::vector<int64_t> widths)
       : RegisterTile(access, DotStep{dtype, dtype, dtype}, lanes, rows, std::move(widths)) {}
 
-  /// Steps of k in one turn of the loop; the hints of `Extra` come once a turn.
+  /// Steps of k in one turn of the loop; the hints of `Extra` come once a turn. By default, 0, long
+  /// sums take as many as make a turn of kTurn multiply-adds, as more only makes code that must be
+  /// compiled; short ones, whose end is often mispredicted, kMostUnroll.
   void set_unroll(int64_t unroll) { unroll_ = unroll; }
 
   void set_init(Init init) { init_ = std::move(init); }
@@ -59,9 +61,11 @@ class RegisterTile {
   void Step(const PrimExpr& k, const LoadA& load_a, const LoadB& load_b,
             ffi::Array<tirx::Stmt>* body);
 
+  static constexpr int64_t kTurn = 24, kShort = 96, kMostUnroll = 4;
+
   FlatAccess* access_;
   DotStep step_;
-  int64_t lanes_, rows_, unroll_ = 4;
+  int64_t lanes_, rows_, unroll_ = 0;
   std::vector<int64_t> widths_;
   Init init_;
   Prepare prepare_;

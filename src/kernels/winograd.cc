@@ -347,6 +347,10 @@ class WinogradEmitter {
     return SeqStmt::Flatten(seq);
   }
 
+  PrimExpr Lanes(const PrimExpr& slot, int64_t width) {
+    return Consecutive(access_.Simplify(slot * Index(lanes_)), width);
+  }
+
   /// V[:, tile, c..c + width) from the 6x6 vectors that `load` gives.
   template <typename F>
   Stmt Transform(const Var& tile, const PrimExpr& c, int64_t width, F load) {
@@ -369,30 +373,44 @@ class WinogradEmitter {
     return SeqStmt::Flatten(seq);
   }
 
-  /// A tile that reaches over the border: its inputs are collected first, zero outside.
+  /// A tile that reaches over the border, where inputs are zero outside. Loops over columns and
+  /// rows keep each test and its load in one place, and the code short.
   Stmt BorderTile(const Var& tile, const Var& row, const Var& col, const Var& base) {
-    Buffer patch = FlatAccess::Scratch("patch", kAllPoints * lanes_, kFloat, "local");
-    access_.UseAsIs(patch);
+    Buffer half = FlatAccess::Scratch("half", kAllPoints * lanes_, kFloat, "local");
+    access_.UseAsIs(half);
     Stmt body = Channels([&](const PrimExpr& c, int64_t width) {
       Var i = IndexVar("i"), j = IndexVar("j");
       access_.Bind(i, kPoints);
       access_.Bind(j, kPoints);
-      PrimExpr h = PrimExpr(row) + i, w = PrimExpr(col) + j;
-      PrimExpr inside = h >= Index(0) && h < Index(height_) && w >= Index(0) && w < Index(width_);
-      PrimExpr from = PrimExpr(base) + (PrimExpr(i) * Index(width_) + j) * Index(ic_) + c;
-      PrimExpr to = (PrimExpr(i) * Index(kPoints) + j) * Index(lanes_);
-      auto store = [&](const PrimExpr& value) {
-        return BufferStore(patch, value, {Consecutive(to, width)});
-      };
       PrimExpr zero = make_zero(kFloat.with_lanes(static_cast<int>(width)));
-      PrimExpr x = LoadInput(from, width);
-      Stmt collect = Loop(i, kPoints, Loop(j, kPoints, IfThenElse(inside, store(x), store(zero))));
-      return SeqStmt::Flatten(collect, Transform(tile, c, width, [&](int64_t r, int64_t s) {
-                                return BufferLoad(
-                                    patch, {Consecutive(Index((r * kPoints + s) * lanes_), width)});
-                              }));
+      std::array<PrimExpr, 6> x;
+      Array<Stmt> down, across;
+      auto name = Namer(&down);
+      for (int64_t r = 0; r < kPoints; ++r) {
+        PrimExpr h = PrimExpr(row) + Index(r), w = PrimExpr(col) + j;
+        PrimExpr inside = h >= Index(0) && h < Index(height_) && w >= Index(0) && w < Index(width_);
+        PrimExpr from = PrimExpr(base) + (Index(r * width_) + j) * Index(ic_) + c;
+        x[r] = name(if_then_else(inside, LoadInput(from, width), zero));
+      }
+      std::array<PrimExpr, 6> out = InputTransform(x, name);
+      for (int64_t r = 0; r < kPoints; ++r) {
+        down.push_back(BufferStore(half, out[r], {Lanes(Index(r * kPoints) + j, width)}));
+      }
+      auto name_across = Namer(&across);
+      for (int64_t s = 0; s < kPoints; ++s) {
+        PrimExpr slot = PrimExpr(i) * Index(kPoints) + Index(s);
+        x[s] = name_across(BufferLoad(half, {Lanes(slot, width)}));
+      }
+      out = InputTransform(x, name_across);
+      for (int64_t s = 0; s < kPoints; ++s) {
+        PrimExpr point = PrimExpr(i) * Index(kPoints) + Index(s);
+        PrimExpr at = (point * Index(plan_.per_task) + tile) * Index(pitch_) + c;
+        across.push_back(BufferStore(v_, out[s], {Consecutive(access_.Simplify(at), width)}));
+      }
+      return SeqStmt::Flatten(Loop(j, kPoints, SeqStmt::Flatten(down)),
+                              Loop(i, kPoints, SeqStmt::Flatten(across)));
     });
-    return SeqStmt::Flatten(tirx::AllocBuffer(patch), body);
+    return SeqStmt::Flatten(tirx::AllocBuffer(half), body);
   }
 
   // --- products ---
@@ -464,7 +482,7 @@ class WinogradEmitter {
     return For(tile, Index(0), here_, ForKind::kSerial, SeqStmt::Flatten(seq));
   }
 
-  Stmt OutputVector(const TilePlace& place, const Var& tile, const Var& vector, const Var& column,
+  Stmt OutputVector(const TilePlace& place, const Var& tile, const Var& vector, const Var& channel,
                     int64_t width) {
     Array<Stmt> seq;
     auto name = Namer(&seq);
@@ -484,8 +502,7 @@ class WinogradEmitter {
     for (int64_t i = 0; i < kTile; ++i) {
       std::array<PrimExpr, 4> out = OutputTransform(half[i], name);
       for (int64_t j = 0; j < kTile; ++j) {
-        seq.push_back(
-            BufferStore(result, out[j], {Consecutive(Index((i * kTile + j) * lanes_), lanes_)}));
+        seq.push_back(BufferStore(result, out[j], {Lanes(Index(i * kTile + j), lanes_)}));
       }
     }
     Var i = IndexVar("i"), j = IndexVar("j");
@@ -494,7 +511,7 @@ class WinogradEmitter {
     PrimExpr rows = Index(kTile), cols = Index(kTile);
     if (out_h_ % kTile != 0) rows = min(rows, Index(out_h_) - place.top);
     if (out_w_ % kTile != 0) cols = min(cols, Index(out_w_) - place.left);
-    Stmt store = StoreOutput(place, result, i, j, column, width);
+    Stmt store = StoreOutput(place, result, i, j, channel, width);
     store = For(j, Index(0), cols, ForKind::kSerial, store);
     seq.push_back(For(i, Index(0), rows, ForKind::kSerial, store));
     return SeqStmt::Flatten(tirx::AllocBuffer(result), SeqStmt::Flatten(seq));

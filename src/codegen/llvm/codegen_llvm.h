@@ -58,8 +58,10 @@ class CodeGenLLVM final : private ExprFunctor<llvm::Value*(const Expr&)>,
   void Define(const FunctionUnit& unit);
   /// The module; the generator is spent.
   std::unique_ptr<llvm::Module> Finish();
-  /// Whether a serial innermost loop was emitted: worth LLVM's loop vectorizer.
+  /// Whether a serial innermost loop without vectors was emitted: worth LLVM's loop vectorizer.
   bool has_scalar_loops() const { return has_scalar_loops_; }
+  /// Whether an innermost loop over vectors does so little that LLVM is to unroll it.
+  bool has_short_loops() const { return has_short_loops_; }
 
  private:
   using Builder = llvm::IRBuilder<>;
@@ -139,6 +141,8 @@ class CodeGenLLVM final : private ExprFunctor<llvm::Value*(const Expr&)>,
   void EmitReturn(llvm::Value* value);
   void EmitLoop64(const Var& var, llvm::Value* begin, llvm::Value* end, llvm::Value* step,
                   bool runs_once, const tirx::Stmt& body, const tirx::ForNode* loop);
+  llvm::MDNode* NotUnrolled();
+  void AnnotateLoop(const tirx::Stmt& body, bool is_task, llvm::Instruction* back);
   void BindLoopVar(const Var& var, llvm::Value* wide);
   void EmitUnrolled(const tirx::ForNode* op, int64_t begin, int64_t extent, int64_t step);
 
@@ -313,7 +317,7 @@ class CodeGenLLVM final : private ExprFunctor<llvm::Value*(const Expr&)>,
   llvm::MDNode* shared_alias_ = nullptr;  // buffers of a function without the noalias promise
   int alias_count_ = 0;
   std::unordered_map<std::string, bool> features_;  // asked for so far
-  bool has_scalar_loops_ = false;
+  bool has_scalar_loops_ = false, has_short_loops_ = false;
 
   std::unordered_map<const GlobalVarNode*, llvm::Function*> declared_;
   std::unordered_map<std::string, llvm::Constant*> strings_;

@@ -20,6 +20,10 @@ bool HasLoop(const tirx::Stmt& stmt) {
   return tirx::ContainsNode<tirx::ForNode>(stmt) || tirx::ContainsNode<tirx::WhileNode>(stmt);
 }
 
+bool HasVectors(const tirx::Stmt& stmt) {
+  return tirx::ContainsNode<tirx::RampNode>(stmt) || tirx::ContainsNode<tirx::BroadcastNode>(stmt);
+}
+
 }  // namespace
 
 void CodeGenLLVM::VisitStmt_(const tirx::BindNode* op) {
@@ -243,6 +247,34 @@ void CodeGenLLVM::VisitStmt_(const tirx::ForNode* op) {
   EmitLoop64(op->loop_var, first, last, stride, extent != nullptr && *extent > 0, op->body, op);
 }
 
+/// Metadata of a loop that LLVM shall not unroll.
+llvm::MDNode* CodeGenLLVM::NotUnrolled() {
+  llvm::MDNode* option =
+      llvm::MDNode::get(*context_, {llvm::MDString::get(*context_, "llvm.loop.unroll.disable")});
+  // Distinct, and named by itself first, as each loop has an identity.
+  llvm::MDNode* loop = llvm::MDNode::getDistinct(*context_, {nullptr, option});
+  loop->replaceOperandWith(0, loop);
+  return loop;
+}
+
+/// What becomes of a loop, whose branch back is `back`, in LLVM's hands.
+void CodeGenLLVM::AnnotateLoop(const tirx::Stmt& body, bool is_task, llvm::Instruction* back) {
+  constexpr int64_t kFewNodes = 96;  // of a body that costs about as much as its loop
+  const bool innermost = !HasLoop(body);
+  if (!HasVectors(body)) {
+    has_scalar_loops_ = has_scalar_loops_ || (innermost && !is_task);
+    return;
+  }
+  int64_t nodes = 0;
+  if (innermost) tirx::PostOrderVisit(body, [&](const ffi::ObjectRef&) { ++nodes; });
+  const bool is_short = innermost && nodes <= kFewNodes;
+  if (is_short) {
+    has_short_loops_ = true;
+  } else {
+    back->setMetadata(llvm::LLVMContext::MD_loop, NotUnrolled());
+  }
+}
+
 void CodeGenLLVM::EmitLoop64(const Var& var, llvm::Value* begin, llvm::Value* end,
                              llvm::Value* step, bool runs_once, const tirx::Stmt& body,
                              const tirx::ForNode* loop) {
@@ -268,9 +300,10 @@ void CodeGenLLVM::EmitLoop64(const Var& var, llvm::Value* begin, llvm::Value* en
   builder_->SetInsertPoint(latch);
   llvm::Value* next = builder_->CreateNSWAdd(phi, step);
   phi->addIncoming(next, latch);
-  builder_->CreateCondBr(builder_->CreateICmpSLT(next, end), header, exit);
+  llvm::Instruction* back =
+      builder_->CreateCondBr(builder_->CreateICmpSLT(next, end), header, exit);
   builder_->SetInsertPoint(exit);
-  if (loop != nullptr && !HasLoop(body)) has_scalar_loops_ = true;
+  AnnotateLoop(body, loop == nullptr, back);
 }
 
 void CodeGenLLVM::EmitUnrolled(const tirx::ForNode* op, int64_t begin, int64_t extent,

@@ -53,6 +53,38 @@ TEST(Control, WhileIfElseAndUnrolled) {
   for (int k = 0; k < 8; ++k) EXPECT_EQ(got[k], k < 3 ? 6 : 10 * k);
 }
 
+/// A scalar loop is vectorized by LLVM; one over vectors keeps them, and is unrolled if it is
+/// short.
+TEST(Control, OnlyScalarAndShortLoopsAreTransformed) {
+  Buffer A = Vector("A", kInt, 256), C = Vector("C", kInt, 256);
+  Var i("i", kInt), j("j", kInt);
+  PrimExpr at = Ramp(PrimExpr(j) * PrimExpr(4), PrimExpr(1), PrimExpr(4));
+  auto square = [](const PrimExpr& x) { return Mul(x, x); };
+  Stmt scalar = Loop(i, 256, BufferStore(C, square(BufferLoad(A, {PrimExpr(i)})), {PrimExpr(i)}));
+  auto vectors = [&](int times) {
+    PrimExpr value = BufferLoad(A, {at});
+    for (int k = 0; k < times; ++k) {
+      PrimExpr x = BufferLoad(A, {at});
+      value = Mul(value, Add(x, Broadcast(PrimExpr(k + 7), PrimExpr(4))));
+    }
+    return Loop(j, 64, BufferStore(C, value, {at}));
+  };
+  auto products = [&](const Stmt& loop) {
+    const char* target = "{\"kind\": \"llvm\", \"mcpu\": \"skylake-avx512\"}";
+    const std::string text(BuildFor({Packed("f", {A, C}, loop)}, target)->InspectSource("ll"));
+    std::vector<std::string> found;
+    for (size_t p = text.find(" = mul "); p != std::string::npos; p = text.find(" = mul ", p + 1)) {
+      found.push_back(text.substr(p, text.find(" x i32>", p) - p));
+    }
+    return found;
+  };
+  for (const std::string& product : products(vectors(1))) EXPECT_EQ(product, " = mul <4");
+  EXPECT_EQ(products(vectors(40)), std::vector<std::string>(40, " = mul <4"));
+  const std::vector<std::string> wide = products(scalar);
+  ASSERT_FALSE(wide.empty());
+  for (const std::string& product : wide) EXPECT_TRUE(product == " = mul <16") << product;
+}
+
 TEST(Control, GuardedLoadIsNotEvaluated) {
   // A[i] is read only where i < 4; behind that lies no memory (index 2^40).
   Buffer A = Vector("A", kInt, 4), C = Vector("C", kInt, 8);

@@ -25,9 +25,9 @@
 namespace tvm {
 namespace codegen {
 
-// Generated from src/codegen/argcheck/unit.c.
-extern const unsigned char kGlueBitcode[];
-extern const unsigned long kGlueBitcodeSize;  // NOLINT(runtime/int)
+// Generated from src/codegen/argcheck/unit.c; the object is for the system that this was built for.
+extern const unsigned char kGlueBitcode[], kGlueObject[];
+extern const unsigned long kGlueBitcodeSize, kGlueObjectSize;  // NOLINT(runtime/int)
 
 namespace {
 
@@ -210,7 +210,7 @@ CompilePlan PlanCompilation(const IRModule& mod, const CodeReuse& reuse) {
 
 std::unique_ptr<llvm::Module> GenerateBatch(const FunctionBatch& batch, const CompilePlan& plan,
                                             const LLVMTarget& target, llvm::LLVMContext* context,
-                                            bool optimize) {
+                                            llvm::TargetMachine* machine) {
   CodeGenLLVM generator(target, context, "TVMMod", plan.symbols);
   for (auto step : {&CodeGenLLVM::Declare, &CodeGenLLVM::Define}) {
     for (const FunctionUnit& unit : batch) {
@@ -221,14 +221,13 @@ std::unique_ptr<llvm::Module> GenerateBatch(const FunctionBatch& batch, const Co
       }
     }
   }
-  const bool scalar_loops = generator.has_scalar_loops();
+  const LoopWork loops{generator.has_scalar_loops(),
+                       generator.has_scalar_loops() || generator.has_short_loops()};
   std::unique_ptr<llvm::Module> module = generator.Finish();
 #ifndef NDEBUG
   VerifyLLVM(*module);
 #endif
-  if (optimize) {
-    OptimizeModule(module.get(), target, target.CreateMachine().get(), scalar_loops);
-  }
+  if (machine != nullptr) OptimizeModule(module.get(), target, machine, loops);
   return module;
 }
 
@@ -277,7 +276,8 @@ std::unique_ptr<llvm::Module> GenerateWhole(const CompilePlan& plan, const LLVMT
                                             bool with_glue) {
   FunctionBatch all;
   for (const FunctionBatch& batch : plan.batches) all.insert(all.end(), batch.begin(), batch.end());
-  std::unique_ptr<llvm::Module> module = GenerateBatch(all, plan, target, context, optimize);
+  const auto machine = optimize ? target.CreateMachine() : nullptr;
+  std::unique_ptr<llvm::Module> module = GenerateBatch(all, plan, target, context, machine.get());
   module->addModuleFlag(llvm::Module::Override, "tvm_target",
                         llvm::MDString::get(*context, target.target_text()));
   if (plan.is_system_lib) AddSystemLibStartup(module.get(), plan);
@@ -295,26 +295,60 @@ void ParallelCompile(size_t count, const std::function<void(size_t)>& run) {
   });
 }
 
+namespace {
+
+/// Target machines, each for one thread at a time: what one knows of its processor takes as long as
+/// to compile a small kernel.
+class MachinePool {
+ public:
+  explicit MachinePool(const LLVMTarget& target) : target_(target) {}
+
+  std::unique_ptr<llvm::TargetMachine> Take() {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (!free_.empty()) {
+        std::unique_ptr<llvm::TargetMachine> machine = std::move(free_.back());
+        free_.pop_back();
+        return machine;
+      }
+    }
+    return target_.CreateMachine();
+  }
+  void Return(std::unique_ptr<llvm::TargetMachine> machine) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    free_.push_back(std::move(machine));
+  }
+
+ private:
+  const LLVMTarget& target_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<llvm::TargetMachine>> free_;
+};
+
+}  // namespace
+
 std::vector<std::string> CompileBatches(CompilePlan* plan, const LLVMTarget& target,
                                         bool keep_functions,
                                         std::shared_ptr<const std::string>* glue) {
   const size_t batches = plan->batches.size();
   std::vector<std::string> objects(batches + (plan->is_system_lib ? 1 : 0));
+  MachinePool machines(target);
   ParallelCompile(objects.size() + 1, [&](size_t i) {
     if (i == objects.size()) {
       *glue = GlueObject(target);
       return;
     }
     llvm::LLVMContext context;
-    std::unique_ptr<llvm::TargetMachine> machine = target.CreateMachine();
+    std::unique_ptr<llvm::TargetMachine> machine = machines.Take();
     std::unique_ptr<llvm::Module> module;
     if (i == batches) {
       module = StartupModule(*plan, target, &context);
     } else {
-      module = GenerateBatch(plan->batches[i], *plan, target, &context, /*optimize=*/true);
+      module = GenerateBatch(plan->batches[i], *plan, target, &context, machine.get());
       if (!keep_functions) plan->batches[i] = FunctionBatch();
     }
     objects[i] = EmitModule(module.get(), machine.get(), EmitKind::kObject);
+    machines.Return(std::move(machine));
   });
   return objects;
 }
@@ -350,6 +384,10 @@ std::shared_ptr<const std::string> GlueObject(const LLVMTarget& target) {
   const std::string key = target.triple().str();
   std::lock_guard<std::mutex> lock(mutex);
   std::shared_ptr<const std::string>& object = (*known)[key];
+  if (object == nullptr && target.RunsHere()) {
+    object = std::make_shared<const std::string>(reinterpret_cast<const char*>(kGlueObject),
+                                                 kGlueObjectSize);
+  }
   if (object == nullptr) {
     auto cache = CompileCache::Current();
     CacheKey entry_key{};

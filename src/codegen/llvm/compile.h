@@ -40,10 +40,10 @@ struct CompilePlan {
 /// ones of `reuse`. InternalError when two functions claim one symbol.
 TVM_DLL CompilePlan PlanCompilation(const IRModule& mod, const CodeReuse& reuse = {});
 
-/// LLVM IR of a batch, before (or after) optimization.
+/// LLVM IR of a batch, optimized for `machine` unless that is null.
 std::unique_ptr<llvm::Module> GenerateBatch(const FunctionBatch& batch, const CompilePlan& plan,
                                             const LLVMTarget& target, llvm::LLVMContext* context,
-                                            bool optimize);
+                                            llvm::TargetMachine* machine);
 /// One llvm::Module of all batches.
 std::unique_ptr<llvm::Module> GenerateWhole(const CompilePlan& plan, const LLVMTarget& target,
                                             llvm::LLVMContext* context, bool optimize,

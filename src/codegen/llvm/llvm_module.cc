@@ -111,7 +111,7 @@ LLVMModuleObj::LLVMModuleObj(LLVMTarget target, std::string bitcode)
     plan_.function_names.push_back(name.substr(sizeof(kPackedPrefix) - 1));
   }
   std::unique_ptr<llvm::TargetMachine> machine = target_.CreateMachine();
-  OptimizeModule(module.get(), target_, machine.get(), /*scalar_loops=*/true);
+  OptimizeModule(module.get(), target_, machine.get());
   objects_.push_back(EmitModule(module.get(), machine.get(), EmitKind::kObject));
   glue_ = GlueObject(target_);
 }

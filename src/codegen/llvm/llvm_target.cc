@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 #include "codegen/llvm/llvm_target.h"
 
-#include <llvm/ADT/StringMap.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/TargetSelect.h>
@@ -157,6 +156,12 @@ void LLVMTarget::Resolve() {
     machine = CreateMachine();
   }
   data_layout_ = std::make_shared<llvm::DataLayout>(machine->createDataLayout());
+  auto enabled = std::make_shared<llvm::StringSet<>>();
+  const llvm::MCSubtargetInfo* info = machine->getMCSubtargetInfo();
+  for (const llvm::SubtargetFeatureKV& row : info->getAllProcessorFeatures()) {
+    if (info->getFeatureBits().test(row.Value)) enabled->insert(row.Key);
+  }
+  enabled_ = std::move(enabled);
   if (HasFeature("avx512f")) {
     vector_bits_ = 512;
   } else if (HasFeature("avx2")) {
@@ -170,9 +175,10 @@ std::unique_ptr<llvm::TargetMachine> LLVMTarget::CreateMachine() const {
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   options.FloatABIType = soft_float_ ? llvm::FloatABI::Soft : llvm::FloatABI::Hard;
   options.MCOptions.ABIName = abi_;
-  const auto level = opt_level_ == 0   ? llvm::CodeGenOptLevel::None
-                     : opt_level_ == 1 ? llvm::CodeGenOptLevel::Less
-                                       : llvm::CodeGenOptLevel::Default;
+  // Of what `Default` adds, mostly a second scheduling, our kernels do not get faster.
+  const auto level = opt_level_ == 0  ? llvm::CodeGenOptLevel::None
+                     : opt_level_ < 2 ? llvm::CodeGenOptLevel::Less
+                                      : llvm::CodeGenOptLevel::Default;
   const auto model = triple_.isRISCV() ? llvm::CodeModel::Medium : llvm::CodeModel::Small;
   const llvm::Target* found = FindTarget(triple_);
 #if LLVM_VERSION_MAJOR >= 22
@@ -188,12 +194,7 @@ std::unique_ptr<llvm::TargetMachine> LLVMTarget::CreateMachine() const {
 }
 
 bool LLVMTarget::HasFeature(const std::string& feature) const {
-  const std::unique_ptr<llvm::TargetMachine> machine = CreateMachine();
-  const llvm::MCSubtargetInfo* info = machine->getMCSubtargetInfo();
-  for (const llvm::SubtargetFeatureKV& row : info->getAllProcessorFeatures()) {
-    if (feature == row.Key) return info->getFeatureBits().test(row.Value);
-  }
-  return false;  // also for a feature of another architecture
+  return enabled_->contains(feature);  // not one of another architecture
 }
 
 bool LLVMTarget::RunsHere() const {

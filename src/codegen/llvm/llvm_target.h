@@ -4,6 +4,7 @@
 #ifndef TVM_CODEGEN_LLVM_LLVM_TARGET_H_
 #define TVM_CODEGEN_LLVM_LLVM_TARGET_H_
 
+#include <llvm/ADT/StringSet.h>
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/FMF.h>
 #include <llvm/Target/TargetMachine.h>
@@ -63,6 +64,7 @@ class LLVMTarget {
   std::string backend_;
   bool soft_float_ = false;
   std::shared_ptr<llvm::DataLayout> data_layout_;
+  std::shared_ptr<const llvm::StringSet<>> enabled_;  // features, those that others imply included
   llvm::FastMathFlags fast_math_;
   int opt_level_ = -1;
   int vector_bits_ = 128;

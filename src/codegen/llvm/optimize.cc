@@ -9,9 +9,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
-#include <llvm/Transforms/Scalar/DeadStoreElimination.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
-#include <llvm/Transforms/Scalar/IndVarSimplify.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopUnrollPass.h>
@@ -24,34 +22,29 @@ namespace tvm {
 namespace codegen {
 namespace {
 
-llvm::FunctionPassManager LeanPipeline(bool scalar_loops) {
+/// LLVM's unroller and vectorizer take as much time as all else together, so they run only where
+/// the generator left them something to do.
+llvm::FunctionPassManager LeanPipeline(LoopWork loops) {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass());
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
-  llvm::LICMOptions hoist;
-  passes.addPass(
-      llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(hoist), /*UseMemorySSA=*/true));
-  if (scalar_loops) {
-    passes.addPass(llvm::LoopVectorizePass());
-    passes.addPass(llvm::InstCombinePass());
-    passes.addPass(llvm::SimplifyCFGPass());
-    passes.addPass(llvm::LoopUnrollPass(llvm::LoopUnrollOptions(2)));
-    passes.addPass(
-        llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(hoist), /*UseMemorySSA=*/true));
-  }
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                       /*UseMemorySSA=*/true));
+  if (loops.vectorize) passes.addPass(llvm::LoopVectorizePass());
+  if (loops.unroll) passes.addPass(llvm::LoopUnrollPass(llvm::LoopUnrollOptions(2)));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   passes.addPass(llvm::InstCombinePass());
-  passes.addPass(llvm::DSEPass());
+  if (loops.unroll) passes.addPass(llvm::SimplifyCFGPass());
   return passes;
 }
 
 }  // namespace
 
 void OptimizeModule(llvm::Module* module, const LLVMTarget& target, llvm::TargetMachine* machine,
-                    bool scalar_loops) {
+                    LoopWork work) {
   if (target.opt_level() == 0) return;
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = target.opt_level() > 0;
@@ -74,7 +67,7 @@ void OptimizeModule(llvm::Module* module, const LLVMTarget& target, llvm::Target
       passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
       break;
     case -1:
-      passes.addPass(llvm::createModuleToFunctionPassAdaptor(LeanPipeline(scalar_loops)));
+      passes.addPass(llvm::createModuleToFunctionPassAdaptor(LeanPipeline(work)));
       passes.addPass(llvm::GlobalDCEPass());
       break;
     default:

@@ -13,12 +13,17 @@
 namespace tvm {
 namespace codegen {
 
-/// Runs the passes that suit our code. Kernels arrive tiled, vectorized and unrolled, so the
-/// default pipeline is short: promote stack tiles to registers, combine, hoist; `scalar_loops` adds
-/// the loop vectorizer for functions that kept plain loops. An explicit opt-level of the target
-/// runs LLVM's own pipeline of that level.
+/// What is left to do for loops.
+struct LoopWork {
+  bool vectorize = true;  ///< some are scalar
+  bool unroll = true;     ///< some are scalar, or marked to be unrolled
+};
+
+/// Runs the passes that suit our code. Kernels arrive tiled, vectorized and mostly unrolled, so the
+/// default pipeline is short: promote stack tiles to registers, combine, hoist, and what `loops`
+/// asks for. An explicit opt-level of the target runs LLVM's own pipeline of that level.
 void OptimizeModule(llvm::Module* module, const LLVMTarget& target, llvm::TargetMachine* machine,
-                    bool scalar_loops);
+                    LoopWork loops = {});
 
 enum class EmitKind { kObject, kAssembly };
 std::string EmitModule(llvm::Module* module, llvm::TargetMachine* machine, EmitKind kind);
