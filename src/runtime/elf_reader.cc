@@ -367,7 +367,8 @@ const ElfSymbol* ElfImage::FindSymbol(std::string_view name) const {
 
 std::array<uint8_t, 16> ElfImage::ComputeDigest(
     const std::function<void(uint64_t, uint64_t)>& done) const {
-  constexpr uint64_t kChunk = uint64_t{4} << 20;
+  // What is resident at once: a compilation has its largest memory when it writes the library.
+  constexpr uint64_t kChunk = uint64_t{512} << 10;
   support::Hasher128 hasher;
   static constexpr char kZeros[kHeaderSize] = {};
   // Zeroed ranges of the file, in order.

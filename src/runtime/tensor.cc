@@ -182,7 +182,7 @@ void Tensor::CopyFrom(const DLTensor* other) { CopyFromTo(other, operator->()); 
 void Tensor::CopyTo(DLTensor* other) const { CopyFromTo(GetDLTensorPtr(), other); }
 
 Tensor Tensor::CopyTo(Device dev, ffi::Optional<ffi::String> mem_scope) const {
-  const DLTensor* self = GetDLTensorPtr();
+  const DLTensor* self = operator->();
   Tensor out = Empty(ffi::Shape(self->shape, self->shape + self->ndim), self->dtype, dev,
                      std::move(mem_scope));
   CopyFromTo(self, out.operator->());
@@ -313,7 +313,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("runtime.TVMTensorCopyFromTo",
            [](DLTensor* from, DLTensor* to) { Tensor::CopyFromTo(from, to); })
       .def("runtime.TVMTensorIsStorageShared", [](ffi::Tensor a, ffi::Tensor b) {
-        return Tensor::IsStorageShared(a.GetDLTensorPtr(), b.GetDLTensorPtr());
+        return Tensor::IsStorageShared(a.operator->(), b.operator->());
       });
 }
 

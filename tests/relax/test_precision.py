@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The OpenTVM authors
 """Products in bfloat16 on request: what is narrow, and how close the results are."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -219,3 +220,42 @@ def test_what_a_norm_gives_to_a_sum_is_not_rounded():
     found = narrowed(build([(5, 48)], make))
     assert found[0] == ("nn.layer_norm", "float32") and found[1] == ("astype", "bfloat16")
     assert ("astype", "float32") not in found
+
+
+def one_row(emit, x):
+    y = emit(op.nn.relu(emit(op.matmul(x, relax.const(rand(256, 320, seed=1) / 16)))))
+    return emit(op.matmul(y, relax.const(rand(320, 50, seed=2) / 18)))
+
+
+@pytest.mark.parametrize("shape", [(1, 256), (1, 1, 256), (256,)])
+@pytest.mark.parametrize("pipeline", ["default", "plain"])
+def test_of_a_product_of_one_row_only_the_weight_is_rounded(shape, pipeline):
+    x = rand(*shape, seed=3)
+    first = (rand(256, 320, seed=1) / 16).astype(ml_dtypes.bfloat16).astype(np.float64)
+    second = (rand(320, 50, seed=2) / 18).astype(np.float64)  # small: float32
+    want = np.maximum(x.astype(np.float64) @ first, 0) @ second
+    got = run(build([shape], one_row), [x], "bf16", pipeline)
+    assert got.shape == want.shape
+    # Rounding x as well costs 2e-3.
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-4 * np.abs(want).max())
+
+
+def test_one_row_is_two_rows_of_a_narrow_product_and_a_small_one_stays_wide():
+    calls = narrowed(build([(1, 256)], one_row))
+    assert [dtype for name, dtype in calls if name == "matmul"] == ["float32", "float32"]
+    assert calls.count(("astype", "bfloat16")) == 3  # the weight, x in its rows and to round it
+    assert ("sum", "float32") in calls
+    # Rows that share a weight are worth rounding.
+    several = narrowed(build([(2, 256)], one_row))
+    assert several.count(("astype", "bfloat16")) == 4 and ("sum", "float32") not in several
+
+
+def test_one_row_of_special_values():
+    dense = np.full((256, 256), 0.5, np.float32)
+    for value in (np.inf, -np.inf, np.nan):
+        x = np.ones((1, 256), np.float32)
+        x[0, 7] = value
+        got = run(
+            build([(1, 256)], lambda emit, a: emit(op.matmul(a, relax.const(dense)))), [x], "bf16"
+        )
+        np.testing.assert_array_equal(got, np.full((1, 256), value, np.float32))

@@ -24,7 +24,9 @@ TVM_DLL Pass NormalizeGlobalVar();
 TVM_DLL Pass CanonicalizeBindings();
 TVM_DLL Pass EliminateCommonSubexpr(bool call_only = false);
 TVM_DLL Pass DeadCodeElimination(Array<String> entry_functions = {});
-TVM_DLL Pass FoldConstant();
+/// With `weights_later`, moves and scales of large constants stay calls, for LowerGroups to
+/// evaluate one weight at a time.
+TVM_DLL Pass FoldConstant(bool weights_later = false);
 TVM_DLL Pass LegalizeOps();
 TVM_DLL Pass DecomposeOpsForInference(Optional<String> func_name = std::nullopt);
 TVM_DLL Pass ToNonDataflow();

@@ -44,7 +44,7 @@ Array<Pass> Precision(const String& precision) {
 Array<Pass> Fusion(const Target& target, const String& precision) {
   Array<Pass> list{transform::SimplifyInference()};
   Append(&list, Precision(precision));
-  Append(&list, {transform::PlanLayout(target), transform::FoldConstant(),
+  Append(&list, {transform::PlanLayout(target), transform::FoldConstant(/*weights_later=*/true),
                  transform::CanonicalizeBindings(), transform::DeadCodeElimination(),
                  transform::LowerGroups(target), transform::DeadCodeElimination()});
   if (precision == "bf16") list.push_back(transform::FlushSubnormals());

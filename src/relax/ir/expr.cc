@@ -272,7 +272,14 @@ TVM_FFI_STATIC_INIT_BLOCK() {
                                Span span) { return SeqExpr(blocks, body, span); })
       .def("relax.If", [](Expr cond, Expr true_branch, Expr false_branch,
                           Span span) { return If(cond, true_branch, false_branch, span); })
-      .def("relax.GetShapeOf", [](Expr expr) { return GetShapeOf(expr); })
+      .def("relax.GetShapeOf",
+           [](Expr expr) {
+             if (!expr.defined()) {
+               TVM_FFI_THROW(TypeError) << "relax.get_shape_of: argument `expr` must be an "
+                                           "expression, got None";
+             }
+             return GetShapeOf(expr);
+           })
       .def("relax.ScalarConstFloat", [](double v, DataType dtype) { return ScalarConst(v, dtype); })
       .def("relax.ScalarConstInt", [](int64_t v, DataType dtype) { return ScalarConst(v, dtype); });
 }

@@ -5,7 +5,8 @@
 ///
 /// Moves and element-wise maths are done by the host directly. What else has constant operands (a
 /// product of weights, a call_tir) is compiled, all such calls of a round in one module, and run;
-/// rounds repeat while they find something.
+/// rounds repeat while they find something. Weights may be left to be made later, see
+/// LateConstants.
 #include <tvm/relax/analysis.h>
 #include <tvm/relax/build.h>
 #include <tvm/relax/expr_functor.h>
@@ -18,6 +19,7 @@
 #include "relax/op/call_like.h"
 #include "relax/transform/const_eval.h"
 #include "relax/transform/kernel_builder.h"
+#include "relax/transform/late_constants.h"
 #include "relax/transform/utils.h"
 
 namespace tvm {
@@ -59,7 +61,7 @@ struct Job {
 
 class Folder : public ExprMutatorBase {
  public:
-  explicit Folder(const IRModule& mod) : mod_(mod) {}
+  Folder(const IRModule& mod, bool weights_later) : mod_(mod), weights_later_(weights_later) {}
 
   using ExprMutatorBase::VisitExpr_;
   Expr VisitExpr_(const VarNode* op) override {
@@ -81,9 +83,11 @@ class Folder : public ExprMutatorBase {
     auto done = results_.find(op);
     if (done != results_.end()) return done->second;
     if (IsImpureCall(call)) return call;
+    if (weights_later_ && late_.Accepts(call)) return call;
     for (const Expr& a : call->args) {
-      if (!IsConstant(a)) return call;
+      if (!IsConstant(a) && !late_.Has(a)) return call;
     }
+    call = WithArgsMade(call);
     if (auto value = EvalOnHost(call)) {
       changed_ = true;
       return value.value();
@@ -110,6 +114,10 @@ class Folder : public ExprMutatorBase {
       if ((value.as<ConstantNode>() || (value.as<TupleNode>() && IsConstant(value))) && fits) {
         known_[vb->var.get()] = value;
       }
+      auto step = value.as<Call>();
+      if (weights_later_ && step.has_value() && late_.Accepts(step.value())) {
+        late_.Add(vb->var, step.value());
+      }
       same = same && value.same_as(vb->value);
       out.push_back(value.same_as(vb->value) ? b : Binding(VarBinding(vb->var, value, vb->span)));
     }
@@ -121,19 +129,27 @@ class Folder : public ExprMutatorBase {
   Function Run(Function func) {
     for (int round = 0; round < kMaxRounds; ++round) {
       known_.clear();
+      late_.Clear();
       jobs_.clear();
-      Function before = func;
       func = Downcast<Function>(VisitExpr(func));
       results_.clear();
       if (jobs_.empty()) break;
       // A round of compiled calls; the next visit of the same call nodes picks up the results.
       if (!RunJobs()) break;
-      (void)before;
     }
     return func;
   }
 
  private:
+  /// The call on constants, in place of variables whose constants were to be made later.
+  Call WithArgsMade(const Call& call) {
+    bool any = false;
+    for (const Expr& a : call->args) any = any || late_.Has(a);
+    if (!any) return call;
+    Array<Expr> args = call->args.Map([this](const Expr& a) { return late_.Make(a); });
+    return Call(call->ty, call->op, args, call->attrs, call->ty_args, call->span);
+  }
+
   /// Remembers a call that needs a compiled kernel.
   void Plan(const CallNode* original, const Call& call) {
     if (!enabled_) return;
@@ -207,6 +223,8 @@ class Folder : public ExprMutatorBase {
   }
 
   IRModule mod_;
+  bool weights_later_;
+  LateConstants late_;
   std::unordered_map<const VarNode*, Expr> known_;
   std::unordered_map<const CallNode*, Expr> results_;
   std::vector<Call> keep_;
@@ -216,15 +234,21 @@ class Folder : public ExprMutatorBase {
 };
 
 Function Run(Function func, const IRModule& mod, const PassContext&) {
-  return Folder(mod).Run(func);
+  return Folder(mod, /*weights_later=*/false).Run(func);
 }
 const FunctionPassRegistration kPass({"relax.FoldConstant", "Calls on constants become constants.",
                                       Run});
 
 }  // namespace
 
-Pass FoldConstant() {
-  return tvm::transform::Sequential({kPass(), CanonicalizeBindings(), DeadCodeElimination({})},
+Pass FoldConstant(bool weights_later) {
+  Pass fold = kPass();
+  if (weights_later) {
+    fold = CreateFunctionPass(
+        [](Function func, IRModule mod, PassContext) { return Folder(mod, true).Run(func); }, 0,
+        "FoldConstant", {});
+  }
+  return tvm::transform::Sequential({fold, CanonicalizeBindings(), DeadCodeElimination({})},
                                     "FoldConstant");
 }
 

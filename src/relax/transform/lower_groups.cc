@@ -7,7 +7,8 @@
 ///     =>  lv2 = R.call_tir(fused_matmul_add_relu, (x, W packed, b), ...)
 ///
 /// Equal groups share one kernel: it is looked up by what the group computes before any tensor
-/// expression is made. Constant weights are packed as the kernel rule asks.
+/// expression is made. Constant weights are packed as the kernel rule asks. What scales or turns a
+/// weight before is evaluated here, so that only one weight at a time exists in both forms.
 #include <tvm/ffi/extra/structural_equal.h>
 #include <tvm/ffi/extra/structural_hash.h>
 #include <tvm/kernels/rule.h>
@@ -27,6 +28,7 @@
 #include "relax/transform/const_eval.h"
 #include "relax/transform/group_partition.h"
 #include "relax/transform/kernel_builder.h"
+#include "relax/transform/late_constants.h"
 #include "relax/transform/utils.h"
 #include "relax/transform/weight_packing.h"
 
@@ -52,7 +54,7 @@ struct CachedKernel {
 class GroupLowering : public ExprMutator {
  public:
   GroupLowering(const IRModule& mod, Target target)
-      : ExprMutator(mod), mod_(mod), target_(std::move(target)), packing_(target_) {}
+      : ExprMutator(mod), mod_(mod), target_(std::move(target)), packing_(target_, &late_) {}
 
   IRModule Run() {
     for (const auto& [gv, base] : mod_->SortedFunctions()) {
@@ -67,7 +69,8 @@ class GroupLowering : public ExprMutator {
     return builder_->GetModule();
   }
 
-  BindingBlock VisitBindingBlock(const BindingBlock& block) override {
+  BindingBlock VisitBindingBlock(const BindingBlock& given) override {
+    const BindingBlock block = WithoutLateConstants(given);
     Partition p = PartitionBlock(block, OutsideUses(block), target_);
     if (block.as<DataflowBlockNode>()) {
       builder_->BeginDataflowBlock();
@@ -89,6 +92,14 @@ class GroupLowering : public ExprMutator {
   }
 
   using ExprMutator::VisitExpr_;
+  Expr VisitExpr_(const VarNode* op) override {
+    Var var = GetRef<Var>(op);
+    return late_.Has(var) ? late_.Keep(var) : ExprMutator::VisitExpr_(op);
+  }
+  Expr VisitExpr_(const DataflowVarNode* op) override {
+    Var var = GetRef<Var>(op);
+    return late_.Has(var) ? late_.Keep(var) : ExprMutator::VisitExpr_(op);
+  }
   Expr VisitExpr_(const CallNode* op) override {
     Call call = Downcast<Call>(VisitExprPostOrder(op));
     return CallPackedFallback(call).value_or(call);
@@ -124,6 +135,23 @@ class GroupLowering : public ExprMutator {
     return result;
   }
 
+  /// The block without bindings that make a large constant, which are remembered.
+  BindingBlock WithoutLateConstants(const BindingBlock& block) {
+    Array<Binding> rest;
+    for (const Binding& b : block->bindings) {
+      const auto* bound = b.as<VarBindingNode>();
+      auto call = bound == nullptr ? std::nullopt : bound->value.as<Call>();
+      if (call.has_value() && late_.Accepts(call.value())) {
+        late_.Add(bound->var, call.value());
+      } else {
+        rest.push_back(b);
+      }
+    }
+    if (rest.size() == block->bindings.size()) return block;
+    if (block.as<DataflowBlockNode>()) return DataflowBlock(rest, block->span);
+    return BindingBlock(rest, block->span);
+  }
+
   void EmitView(const OpNodeInfo& node) {
     Expr x = VisitExpr(node.call->args[0]);
     const auto* ty = node.binding->var->ty.as<TensorTypeNode>();
@@ -151,6 +179,7 @@ class GroupLowering : public ExprMutator {
       packed = packing_.Plan(ops[anchor].second);
     }
     if (border != 0) packed.anchor_attrs.Set(kBorder, border);
+    for (auto& [var, call] : ops) call = WithConstants(call, packed);
 
     Expr value = CallGroup(ops, anchor, packed);
     const Binding& last = p.nodes[group.members.back()].binding;
@@ -184,8 +213,23 @@ class GroupLowering : public ExprMutator {
     return 0;
   }
 
-  /// Operands keep variables of the group itself, which are not in the remap table.
-  Expr VisitArg(const Expr& a) { return VisitExpr(a); }
+  /// Operands keep variables of the group itself, which are not in the remap table, and those of
+  /// constants that packing may want to make.
+  Expr VisitArg(const Expr& a) { return late_.Has(a) ? a : VisitExpr(a); }
+
+  /// The call with constants in place of what no packed form stands for.
+  Call WithConstants(const Call& call, const PackedWeight& packed) {
+    bool any = false;
+    Array<Expr> args = call->args.Map([&](const Expr& a) {
+      bool is_packed = false;
+      for (const auto& operand : packed.operands) is_packed = is_packed || operand.first.same_as(a);
+      if (is_packed || !late_.Has(a)) return a;
+      any = true;
+      return late_.Keep(a);
+    });
+    if (!any) return call;
+    return Call(call->ty, call->op, args, call->attrs, call->ty_args, call->span);
+  }
 
   Expr CallGroup(const std::vector<std::pair<Var, Call>>& ops, int anchor,
                  const PackedWeight& packed) {
@@ -391,6 +435,7 @@ class GroupLowering : public ExprMutator {
 
   IRModule mod_;
   Target target_;
+  LateConstants late_;
   WeightPacking packing_;
   std::unordered_map<const VarNode*, int> uses_;
   std::unordered_map<std::string, std::vector<CachedKernel>> cache_;

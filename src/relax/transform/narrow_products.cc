@@ -12,7 +12,9 @@
 /// norms included, stays in float32, and so do the function's operands and results. What only moves
 /// or selects elements on the way to a product moves bfloat16. What a norm gives to a sum as well,
 /// the stream of a transformer, keeps its float32 beside the copy for products: errors would add up
-/// there. Depthwise convolutions, which memory bounds, read bfloat16 and multiply in float32.
+/// there. Depthwise convolutions, which memory bounds, read bfloat16 and multiply in float32. A row
+/// times a constant matrix, which memory bounds too, is two rows: the row rounded, and what that
+/// left off; a small matrix stays in float32.
 #include <tvm/relax/analysis.h>
 #include <tvm/relax/attrs.h>
 #include <tvm/relax/expr_functor.h>
@@ -23,6 +25,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "relax/ir/utils.h"
 #include "relax/op/call_like.h"
 #include "relax/op/common.h"
 #include "relax/transform/utils.h"
@@ -64,6 +67,20 @@ bool IsDepthwise(const CallNode* call) {
   };
   return check(call->attrs.as<Conv1DAttrs>()) || check(call->attrs.as<Conv2DAttrs>()) ||
          check(call->attrs.as<Conv3DAttrs>());
+}
+/// A product of one row with a constant matrix: its time is that of reading the matrix.
+bool IsOneRow(const CallNode* call) {
+  if (NameOf(call) != "matmul" || !call->args[1].as<ConstantNode>()) return false;
+  auto x = call->args[0]->ty.as<TensorTypeNode>()->GetStaticShape();
+  auto weight = call->args[1]->ty.as<TensorTypeNode>()->GetStaticShape();
+  if (!x.has_value() || !weight.has_value() || weight.value().size() != 2) return false;
+  const Array<int64_t>& dims = x.value();
+  return std::all_of(dims.begin(), dims.end() - 1, [](int64_t extent) { return extent == 1; });
+}
+/// A product of one row that is too small to gain by fewer bytes.
+bool IsSmall(const CallNode* call) {
+  constexpr int64_t kFewElements = int64_t{1} << 16;
+  return IsOneRow(call) && call->args[1].as<ConstantNode>()->data.numel() < kFewElements;
 }
 /// The result has elements of operand 0, or of its fields, as they are: rounding them before or
 /// after is the same.
@@ -116,7 +133,8 @@ class Wanted : public ExprVisitor {
       const auto* call = b->value.as<CallNode>();
       if (call == nullptr) continue;
       if (IsProduct(call)) {
-        Add(call->args[0]);
+        if (IsSmall(call)) continue;
+        if (!IsOneRow(call)) Add(call->args[0]);
         if (!IsDepthwise(call)) Add(call->args[1]);
       } else if (Moves(call) && vars.count(b->var.get())) {
         ForEachMoved(call, [&](const Expr& e) { Add(e); });
@@ -195,14 +213,12 @@ class Narrower : public ExprMutator {
       SetNarrow(b->var, builder_->Emit(TupleGetItem(tuple, item->index), b->var->name));
       return;
     }
-    if (call != nullptr && IsProduct(call)) {
+    if (call != nullptr && IsProduct(call) && !IsSmall(call)) {
+      if (IsOneRow(call)) return Store(b, RowProduct(call), wanted && !leaves);
       Expr data = Narrow(call->args[0]);
       Expr weight = IsDepthwise(call) ? VisitExpr(call->args[1]) : Narrow(call->args[1]);
       Call product(call->op, {data, weight}, InWide(call), call->ty_args, call->span);
-      Expr value = builder_->Normalize(product);
-      if (!wanted || leaves) return ReEmit(b, value);
-      SetNarrow(b->var, Cast(builder_->Emit(value, b->var->name), kNarrow));
-      return;
+      return Store(b, builder_->Normalize(product), wanted && !leaves);
     }
     const bool stream = IsNorm(call) && wanted_.summed.count(b->var.get()) != 0;
     if (!wanted || leaves || stream || !HasType(b->var->ty, kWide)) {
@@ -233,6 +249,31 @@ class Narrower : public ExprMutator {
   }
 
  private:
+  void Store(const VarBindingNode* b, const Expr& value, bool narrow) {
+    if (!narrow) return ReEmit(b, value);
+    SetNarrow(b->var, Cast(builder_->Emit(value, b->var->name), kNarrow));
+  }
+  /// x W as the sum of the rows of [x rounded; x - x rounded] W.
+  Expr RowProduct(const CallNode* call) {
+    auto op = [&](const char* name, const Array<Expr>& args) {
+      return builder_->Emit(MakeOp(name, args));
+    };
+    const auto dims = call->args[0]->ty.as<TensorTypeNode>()->GetStaticShape().value();
+    const int64_t k = dims.back();
+    Expr row = op("reshape", {VisitExpr(call->args[0]), ShapeExpr(Dims({1, k}))});
+    Expr x = op("broadcast_to", {row, ShapeExpr(Dims({2, k}))});
+    Expr rounded = Cast(Cast(x, kNarrow), kWide);
+    // Not infinity - infinity.
+    Expr rest = op("where", {op("equal", {x, rounded}), ScalarConst(0.0, kWide),
+                             op("subtract", {x, rounded})});
+    ffi::Tensor second = NewHostTensor({2, 1}, DataType::Bool());
+    for (int64_t i = 0; i < 2; ++i) StoreScalar(TensorBytes(second) + i, DataType::Bool(), i);
+    Expr rows = Cast(op("where", {Constant(second), rest, x}), kNarrow);
+    Call product(call->op, {rows, Narrow(call->args[1])}, InWide(call), call->ty_args, call->span);
+    Expr sum = builder_->Emit(MakeOp("sum", {builder_->Emit(product)}, {{"axis", Ints{0}}}));
+    return builder_->Normalize(
+        MakeOp("reshape", {sum, call->ty.as<TensorTypeNode>()->shape.value()}));
+  }
   Expr Cast(const Expr& e, DataType dtype) {
     return builder_->Emit(MakeOp("astype", {e}, {{"dtype", ffi::Any(dtype)}}));
   }

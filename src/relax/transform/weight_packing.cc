@@ -113,6 +113,15 @@ ffi::Tensor PackWordsOf(const ffi::Tensor& weight, int64_t k, int64_t n, int64_t
 
 }  // namespace
 
+bool WeightPacking::IsConstant(const Expr& e) const {
+  const auto* c = e.as<ConstantNode>();
+  return c != nullptr ? c->data.IsContiguous() : late_->Has(e);
+}
+
+ffi::Tensor WeightPacking::DataOf(const Expr& weight) const {
+  return Downcast<Constant>(late_->Make(weight))->data;
+}
+
 void WeightPacking::Pack(const Expr& weight, int64_t k, int64_t n, int64_t groups,
                          const kernels::KernelPlan& plan, PackedWeight* result) {
   const std::string form = "p" + std::to_string(plan.panel) + "g" + std::to_string(plan.k_group) +
@@ -123,7 +132,7 @@ void WeightPacking::Pack(const Expr& weight, int64_t k, int64_t n, int64_t group
   Key key{weight.get(), k, n, form};
   auto it = packed_.find(key);
   if (it == packed_.end()) {
-    const ffi::Tensor& data = weight.as<ConstantNode>()->data;
+    const ffi::Tensor data = DataOf(weight);
     ffi::Tensor packed = plan.k_group > 1
                              ? PackWordsOf(data, k, n, groups, plan)
                              : PackPanels(data, k, n, groups * n, 1, plan.panel, groups);
@@ -140,7 +149,7 @@ Expr WeightPacking::PackWinograd(const Expr& weight, int64_t ic, int64_t oc, int
   auto it = packed_.find(key);
   if (it != packed_.end()) return it->second;
   constexpr int64_t kPoints = kernels::kWinogradPoints * kernels::kWinogradPoints;
-  const ffi::Tensor& from = weight.as<ConstantNode>()->data;
+  const ffi::Tensor from = DataOf(weight);
   ffi::Tensor to =
       NewHostTensor({(oc + panel - 1) / panel, kPoints, ic, panel}, DataType(from.dtype()));
   kernels::WinogradPack(reinterpret_cast<const float*>(TensorBytes(from)), ic, oc, panel,
@@ -168,8 +177,7 @@ PackedWeight WeightPacking::PlanMatmul(const Call& call) {
     for (size_t d = 0; d + 2 < b->size(); ++d) q.batch *= (*b)[d];
     q.m /= std::max<int64_t>(1, q.batch);
   }
-  const auto* w = call->args[1].as<ConstantNode>();
-  q.constant_b = w != nullptr && b->size() == 2 && w->data.IsContiguous();
+  q.constant_b = IsConstant(call->args[1]) && b->size() == 2;
   auto plan = kernels::Query(q, target_);
   if (!plan) return {};
   PackedWeight r = Annotate(*plan);
@@ -235,10 +243,9 @@ PackedWeight WeightPacking::PlanConv2d(const Call& call) {
   auto q = QueryOfConv2d(call);
   if (!q) return {};
   const auto* attrs = AttrsOf<Conv2DAttrs>(call.get());
-  const auto* w = call->args[1].as<ConstantNode>();
   bool rows = attrs->kernel_layout == "HWIO" && attrs->data_layout == "NHWC" &&
               attrs->out_layout == "NHWC" && q->tile_op == "conv2d";
-  bool packs = w != nullptr && rows && w->data.IsContiguous();
+  bool packs = rows && IsConstant(call->args[1]);
   q->constant_b = packs;
   auto plan = packs ? PlanOf(call, *q) : kernels::Query(*q, target_);
   if (!plan) return {};
@@ -270,8 +277,7 @@ PackedWeight WeightPacking::PlanLowBitMatmul(const Call& call) {
   q.weight_bits = static_cast<int>(attrs->bits);
   q.constant_b = true;
   for (int i = 1; i <= 3; ++i) {
-    const auto* c = call->args[i].as<ConstantNode>();
-    q.constant_b = q.constant_b && c != nullptr && c->data.IsContiguous();
+    q.constant_b = q.constant_b && IsConstant(call->args[i]);
   }
   if (!q.constant_b || q.m * q.k * q.n == 0) return {};
   auto plan = kernels::Query(q, target_);

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "relax/transform/late_constants.h"
+
 namespace tvm {
 namespace relax {
 
@@ -27,12 +29,18 @@ struct PackedWeight {
 
 class WeightPacking {
  public:
-  explicit WeightPacking(Target target) : target_(std::move(target)) {}
+  /// Weights may be variables of `late`, which must outlive this and the functions they stand in.
+  WeightPacking(Target target, const LateConstants* late)
+      : target_(std::move(target)), late_(late) {}
   /// What to do with the weight of a product or convolution; annotations only when there is nothing
   /// to pack.
   PackedWeight Plan(const Call& anchor);
 
  private:
+  /// Whether it is a weight that can be packed, made already or not.
+  bool IsConstant(const Expr& e) const;
+  /// Its elements.
+  ffi::Tensor DataOf(const Expr& weight) const;
   PackedWeight PlanMatmul(const Call& call);
   PackedWeight PlanConv2d(const Call& call);
   PackedWeight PlanLowBitMatmul(const Call& call);
@@ -47,6 +55,7 @@ class WeightPacking {
   Expr PackWinograd(const Expr& weight, int64_t ic, int64_t oc, int64_t panel);
 
   Target target_;
+  const LateConstants* late_;
   /// The weight, rows, columns, and the form.
   using Key = std::tuple<const ffi::Object*, int64_t, int64_t, std::string>;
   std::map<Key, Expr> packed_;

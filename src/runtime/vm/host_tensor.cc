@@ -16,7 +16,7 @@ namespace runtime {
 namespace vm {
 
 Tensor ToCompactHost(const Tensor& tensor) {
-  const DLTensor* t = tensor.GetDLTensorPtr();
+  const DLTensor* t = tensor.operator->();
   const bool host = t->device.device_type == kDLCPU;
   if (host && t->byte_offset == 0 && ffi::IsContiguous(*t)) return tensor;
   Tensor copy =

@@ -102,7 +102,7 @@ VMClosure VirtualMachineImpl::GetClosure(const ffi::String& func_name) {
 
 void VirtualMachineImpl::InvokeClosurePacked(const ffi::ObjectRef& closure_or_packedfunc,
                                              ffi::PackedArgs args, ffi::Any* rv) {
-  if (auto packed = closure_or_packedfunc.as<ffi::Function>()) {
+  if (auto packed = closure_or_packedfunc.as<ffi::Function>(); packed && packed->defined()) {
     packed->CallPacked(args.data(), args.size(), rv);
     return;
   }

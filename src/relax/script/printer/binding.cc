@@ -4,6 +4,7 @@
 /// \brief Text of bindings and blocks.
 #include <tvm/ffi/extra/structural_equal.h>
 #include <tvm/ir/scalar.h>
+#include <tvm/relax/expr_functor.h>
 
 #include <string>
 
