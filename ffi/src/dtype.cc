@@ -185,7 +185,7 @@ std::string Print(DLDataType dtype) {
   const bool default_handle = dtype.code == kDLOpaqueHandle && dtype.bits == 64;
   if (!width_in_name && !default_handle) text += std::to_string(dtype.bits);
   const auto lanes = static_cast<int16_t>(dtype.lanes);
-  if (lanes < -1) {
+  if (lanes < 0) {
     text += "xvscalex" + std::to_string(-lanes);
   } else if (lanes > 1) {
     text += "x" + std::to_string(lanes);

@@ -59,6 +59,7 @@ IntSet IntSet::FromMinExtent(PrimExpr min, PrimExpr extent) {
 IntSet IntSet::FromRange(const Range& range) { return FromMinExtent(range->min, range->extent); }
 
 IntSet IntSet::Vector(PrimExpr vector) {
+  TVM_FFI_CHECK(vector.defined(), TypeError) << "IntSet::Vector: expected an expression, got None";
   if (vector.dtype().is_scalar()) return SinglePoint(vector);
   return EvalSet(vector, ffi::Map<Var, IntSet>());
 }

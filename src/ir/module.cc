@@ -195,6 +195,9 @@ int64_t ModuleHash(const IRModule& mod, int64_t init, const ffi::Function& hash)
 }
 
 /// Functions given as {name or variable: function}.
+/// The object itself: what Python calls changes it without a copy.
+IRModuleNode* Shared(const IRModule& mod) { return const_cast<IRModuleNode*>(mod.operator->()); }
+
 GlobalVar AsGlobalVar(const IRModule& mod, const ffi::Any& key) {
   if (auto var = key.as<GlobalVar>()) return *var;
   ffi::String name = key.cast<ffi::String>();
@@ -216,11 +219,12 @@ TVM_FFI_STATIC_INIT_BLOCK() {
              return IRModule(functions, SourceMap(), dict, global_infos);
            })
       .def("ir.Module_Clone",
-           [](const IRModule& mod) { return IRModule(ffi::make_object<IRModuleNode>(*mod.get())); })
+           [](const IRModule& mod) {
+             return IRModule(ffi::make_object<IRModuleNode>(*Shared(mod)));
+           })
       .def("ir.Module_Add",
            [](IRModule mod, const ffi::Any& key, const BaseFunc& func, bool update) {
-             // Python's module object is the one to change: no copy.
-             const_cast<IRModuleNode*>(mod.get())->Add(AsGlobalVar(mod, key), func, update);
+             Shared(mod)->Add(AsGlobalVar(mod, key), func, update);
              return mod;
            })
       .def("ir.Module_Remove",
@@ -231,7 +235,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
              } else {
                var = mod->GetGlobalVar(key.cast<ffi::String>());
              }
-             const_cast<IRModuleNode*>(mod.get())->Remove(var);
+             Shared(mod)->Remove(var);
              return mod;
            })
       .def("ir.Module_Contains",
@@ -253,16 +257,12 @@ TVM_FFI_STATIC_INIT_BLOCK() {
              return IRModule::FromExpr(expr, functions.value_or(ffi::Map<GlobalVar, BaseFunc>()));
            })
       .def("ir.Module_Update",
-           [](IRModule mod, const IRModule& other) {
-             const_cast<IRModuleNode*>(mod.get())->Update(other);
-           })
-      .def("ir.Module_UpdateFunction",
-           [](IRModule mod, const GlobalVar& var, const BaseFunc& func) {
-             const_cast<IRModuleNode*>(mod.get())->Update(var, func);
-           })
+           [](IRModule mod, const IRModule& other) { Shared(mod)->Update(other); })
+      .def("ir.Module_UpdateFunction", [](IRModule mod, const GlobalVar& var,
+                                          const BaseFunc& func) { Shared(mod)->Update(var, func); })
       .def("ir.Module_UpdateGlobalInfo",
            [](IRModule mod, const ffi::String& name, const ffi::Array<GlobalInfo>& infos) {
-             const_cast<IRModuleNode*>(mod.get())->UpdateGlobalInfo(name, infos);
+             Shared(mod)->UpdateGlobalInfo(name, infos);
            })
       .def("ir.Module_GetAttrs", [](const IRModule& mod) { return mod->attrs; })
       .def("ir.Module_GetAttr",

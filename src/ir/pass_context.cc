@@ -151,7 +151,7 @@ void PassContext::ExitWithScope() {
 }
 
 bool PassContext::PassEnabled(const PassInfo& info) const {
-  const PassContextNode* ctx = get();
+  const PassContextNode* ctx = operator->();
   if (Contains(ctx->disabled_pass, info->name)) return false;
   if (Contains(ctx->required_pass, info->name)) return true;
   return ctx->opt_level >= info->opt_level;
@@ -161,7 +161,7 @@ bool PassContext::PassEnabled(const PassInfo& info) const {
 // Instruments
 
 void PassContext::InstrumentEnterPassContext() {
-  PassContextNode* ctx = get();
+  PassContextNode* ctx = operator->();
   ffi::Array<instrument::PassInstrument> instruments = ctx->instruments;
   size_t entered = 0;
   try {
@@ -180,7 +180,7 @@ void PassContext::InstrumentEnterPassContext() {
 }
 
 void PassContext::InstrumentExitPassContext() {
-  PassContextNode* ctx = get();
+  PassContextNode* ctx = operator->();
   ffi::Array<instrument::PassInstrument> instruments = ctx->instruments;
   try {
     for (const instrument::PassInstrument& item : instruments) {
@@ -193,7 +193,7 @@ void PassContext::InstrumentExitPassContext() {
 }
 
 bool PassContext::InstrumentBeforePass(const IRModule& mod, const PassInfo& info) const {
-  const PassContextNode* ctx = get();
+  const PassContextNode* ctx = operator->();
   if (ctx->instruments.empty()) return true;
   if (!Contains(ctx->required_pass, info->name)) {
     bool should_run = true;
@@ -211,14 +211,14 @@ bool PassContext::InstrumentBeforePass(const IRModule& mod, const PassInfo& info
 }
 
 void PassContext::InstrumentAfterPass(const IRModule& mod, const PassInfo& info) const {
-  for (const instrument::PassInstrument& item : get()->instruments) {
+  for (const instrument::PassInstrument& item : (*this)->instruments) {
     if (item->run_after_pass.has_value()) item->run_after_pass.value()(mod, info);
   }
 }
 
 void PassContext::OverrideInstruments(ffi::Array<instrument::PassInstrument> instruments) {
   InstrumentExitPassContext();
-  get()->instruments = std::move(instruments);
+  (*this)->instruments = std::move(instruments);
   InstrumentEnterPassContext();
 }
 

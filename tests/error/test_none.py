@@ -2,6 +2,11 @@
 # SPDX-FileCopyrightText: The OpenTVM authors
 """None where an object belongs is a TypeError, not the end of the process."""
 
+import os
+import re
+import subprocess
+import sys
+
 import pytest
 
 import tvm
@@ -38,6 +43,75 @@ CALLS = {
     "touched": lambda: tvm.arith.domain_touched_access_map(None),
     "split": lambda: tvm.arith.IterSplitExpr(None, None, None, None),
 }
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (
+            lambda: relax.get_shape_of(None),
+            "relax.get_shape_of: argument `expr` must be an expression, got None",
+        ),
+        (
+            lambda: tirx.transform.Apply(None),
+            "tirx.transform.Apply: argument `ftransform` must be a function, got None",
+        ),
+        (
+            lambda: tirx.transform.Filter(None),
+            "tirx.transform.Filter: argument `fcond` must be a function, got None",
+        ),
+        (
+            lambda: tvm.get_global_func("tirx.transform.CreatePrimFuncPass")(None, None),
+            "tirx.transform.CreatePrimFuncPass: argument `pass_func` must be a function, got None",
+        ),
+        (
+            lambda: tvm.get_global_func("tirx.transform.CreatePrimFuncPass")(len, None),
+            "tirx.transform.CreatePrimFuncPass: argument `info` must be a PassInfo, got None",
+        ),
+        (
+            lambda: tvm.get_global_func("ir.Module_Clone")(None),
+            "expected an object of type `ir.IRModule`, got None",
+        ),
+        (
+            lambda: tvm.get_global_func("tirx.BufferGetFlattenedBuffer")(None),
+            "expected an object of type `",
+        ),
+    ],
+    ids=["shape", "apply", "filter", "pass", "info", "module", "buffer"],
+)
+def test_the_message_says_what_was_expected(call, message):
+    with pytest.raises(TypeError, match=re.escape(message)):
+        call()
+
+
+CALL_ALL = """
+import sys
+import tvm
+from tvm_ffi.registry import list_global_func_names
+
+for name in sorted(list_global_func_names()):
+    function = tvm.get_global_func(name)
+    for count in (1, 2, 3):
+        print(name, count, file=sys.stderr, flush=True)
+        try:
+            function(*(None,) * count)
+        except Exception:
+            pass
+print("end", flush=True)
+"""
+
+
+def test_no_global_function_ends_the_process():
+    path = os.pathsep.join(p for p in sys.path if p)
+    done = subprocess.run(
+        [sys.executable, "-c", CALL_ALL],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    last = done.stderr.splitlines()[-1:]
+    assert done.stdout.endswith("end\n") and done.returncode == 0, last
 
 
 @pytest.mark.parametrize("name", CALLS)

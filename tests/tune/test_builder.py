@@ -51,7 +51,8 @@ def test_forms_become_functions_of_a_library(builder, tmp_path):
 
 
 def test_content_tells_forms_apart(builder):
-    own, other = forms(group(), 2)
+    own = forms(group(), 1)[0]
+    other = Form(own.group, own.rule, {"copy_a": 1})
     assert builder.content(own, TARGET) == builder.content(own, TARGET)
     assert builder.content(own, TARGET) != builder.content(other, TARGET)
     assert builder.content(forms(group(n=301), 1)[0], TARGET) != builder.content(own, TARGET)

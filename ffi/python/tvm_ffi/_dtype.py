@@ -25,7 +25,8 @@ def _foreign_name(value) -> str | None:
         if isinstance(value, type) and issubclass(value, numpy.generic):
             value = numpy.dtype(value)
         if isinstance(value, numpy.dtype):
-            return value.name
+            known = value.isnative and value.type is not numpy.void
+            return value.name if known and value.type is not numpy.longdouble else None
     return None
 
 

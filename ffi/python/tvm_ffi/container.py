@@ -7,6 +7,7 @@ from __future__ import annotations
 import operator
 from collections.abc import (
     ItemsView,
+    Iterable,
     KeysView,
     Mapping,
     MutableMapping,
@@ -26,20 +27,40 @@ if TYPE_CHECKING:
 MISSING = _ffi_api.GetInvalidObject()
 
 
+def _equals(ours, plain) -> bool:
+    """Compare an element with a Python value by the rule of FFI values: 1, True and 1.0 differ."""
+    if isinstance(ours, (int, float)) and isinstance(plain, (int, float)):
+        same_kind = type(ours) is type(plain) or all(
+            isinstance(ours, kind) == isinstance(plain, kind) for kind in (bool, int, float)
+        )
+        return same_kind and (ours == plain or (ours != ours and plain != plain))
+    if isinstance(ours, _Mapping) and isinstance(plain, dict):
+        return ours == Map(plain)
+    return ours == plain
+
+
+def _filled(cls, build, items):
+    """Object of `cls` made by `build(*items)`, past any ``__init__`` of a subclass."""
+    made = cls.__new__(cls)
+    made.__init_handle_by_constructor__(build, *items)
+    return made
+
+
 class _Sequence(core.CContainerBase, core._SequenceState):
     """What Array and List share."""
 
     __class_getitem__: Any = classmethod(GenericAlias)
+    _build: Any  # makes the container from its elements
 
     def __eq__(self, other):
         if self is other:
             return True
         if isinstance(other, _Sequence):
-            if type(self) is type(other):
-                return _ffi_api.RecursiveEq(self, other)
-        elif not isinstance(other, (list, tuple)):
+            same_type = type(self) is type(other)
+            return _ffi_api.RecursiveEq(self, other if same_type else self._build(*other))
+        if not isinstance(other, (list, tuple)):
             return NotImplemented
-        return len(self) == len(other) and all(a == b for a, b in zip(self, other))
+        return len(self) == len(other) and all(map(_equals, self, other))
 
     def __ne__(self, other):
         equal = self.__eq__(other)
@@ -49,16 +70,19 @@ class _Sequence(core.CContainerBase, core._SequenceState):
         return _ffi_api.RecursiveHash(self)
 
     def __add__(self, other):
-        if not isinstance(other, (_Sequence, list, tuple)):
+        if isinstance(other, (str, bytes)) or not isinstance(other, Iterable):
             return NotImplemented
         cls: Any = type(self)
         return cls([*self, *other])
 
     def __radd__(self, other):
-        if not isinstance(other, (_Sequence, list, tuple)):
+        if isinstance(other, (str, bytes)) or not isinstance(other, Iterable):
             return NotImplemented
         cls: Any = type(self)
         return cls([*other, *self])
+
+    def __copy__(self):
+        return _filled(type(self), self._build, self)
 
 
 @register_object("ffi.Array")
@@ -68,6 +92,8 @@ class Array(_Sequence, Sequence):
     Args:
         input_list: Iterable of values.
     """
+
+    _build = staticmethod(_ffi_api.Array)
 
     def __init__(self, input_list=()):
         self.__init_handle_by_constructor__(_ffi_api.Array, *input_list)
@@ -84,6 +110,8 @@ class List(_Sequence, MutableSequence):
         input_list: Iterable of values.
     """
 
+    _build = staticmethod(_ffi_api.List)
+
     def __init__(self, input_list=()):
         self.__init_handle_by_constructor__(_ffi_api.List, *input_list)
 
@@ -91,7 +119,12 @@ class List(_Sequence, MutableSequence):
         return _ffi_api.ListContains(self, value)
 
     def _position(self, index) -> int:
-        index = operator.index(index)
+        try:
+            index = operator.index(index)
+        except TypeError:
+            raise TypeError(
+                f"indices must be integers or slices, not {type(index).__name__}"
+            ) from None
         size = len(self)
         if not -size <= index < size:
             raise IndexError(f"Index out of range. size: {size}, got index {index}")
@@ -104,8 +137,7 @@ class List(_Sequence, MutableSequence):
         start, stop, step = index.indices(len(self))
         values = list(value)
         if step == 1:
-            replacement = values if isinstance(value, _Sequence) is False else list(value)
-            _ffi_api.ListReplaceSlice(self, start, max(start, stop), List(replacement))
+            _ffi_api.ListReplaceSlice(self, start, max(start, stop), List(values))
             return
         positions = range(start, stop, step)
         if len(positions) != len(values):
@@ -187,6 +219,7 @@ class _Mapping(core.CContainerBase, core._MappingState):
     """What Map and Dict share."""
 
     __class_getitem__: Any = classmethod(GenericAlias)
+    _build: Any  # makes the container from alternating keys and values
 
     def __reversed__(self):
         return reversed(list(self._iterate(0)))
@@ -210,9 +243,10 @@ class _Mapping(core.CContainerBase, core._MappingState):
             return NotImplemented
         if type(self) is type(other):
             return _ffi_api.RecursiveEq(self, other)
-        if len(self) != len(other):
-            return False
-        return all(key in other and other[key] == value for key, value in self.items())
+        return _ffi_api.RecursiveEq(self, self._build(*_flatten(other)))
+
+    def __copy__(self):
+        return _filled(type(self), self._build, _flatten(self))
 
     def __ne__(self, other):
         equal = self.__eq__(other)
@@ -236,6 +270,8 @@ class Map(_Mapping, Mapping):
         input_dict: Mapping, or iterable of pairs.
     """
 
+    _build = staticmethod(_ffi_api.Map)
+
     def __init__(self, input_dict=()):
         self.__init_handle_by_constructor__(_ffi_api.Map, *_flatten(input_dict))
 
@@ -245,11 +281,14 @@ class Dict(_Mapping, MutableMapping):
     """Mutable mapping, shared by everyone who holds it.
 
     Args:
-        input_dict: Mapping, or iterable of pairs.
+        input_dict: Mapping, or iterable of pairs; None for an empty one.
     """
 
-    def __init__(self, input_dict=()):
-        self.__init_handle_by_constructor__(_ffi_api.Dict, *_flatten(input_dict))
+    _build = staticmethod(_ffi_api.Dict)
+
+    def __init__(self, input_dict=None):
+        items = () if input_dict is None else input_dict
+        self.__init_handle_by_constructor__(_ffi_api.Dict, *_flatten(items))
 
     def __setitem__(self, key, value):
         _ffi_api.DictSetItem(self, key, value)

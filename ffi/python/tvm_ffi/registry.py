@@ -26,6 +26,7 @@ def register_object(type_key=None, *, init: bool = True):
         A decorator, or the class when used without parentheses.
 
     Raises:
+        TypeError: `type_key` is neither a str nor a class.
         ValueError: No type has that key.
     """
 
@@ -41,6 +42,8 @@ def register_object(type_key=None, *, init: bool = True):
 
     if isinstance(type_key, type):
         return bind(type_key)
+    if type_key is not None and not isinstance(type_key, str):
+        raise TypeError(f"type_key must be a str, a class or None, got {type(type_key).__name__}")
     return bind
 
 

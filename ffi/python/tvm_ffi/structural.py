@@ -230,13 +230,23 @@ def _normalize_callbacks(callbacks, api: str) -> list[tuple[int, object]]:
     return out
 
 
+_REGION_KINDS = tuple(DefRegionKind)
+
+
+def _with_region_enum(entries):
+    """The same entries, for functions that expect a DefRegionKind as second argument."""
+
+    def wrap(function):
+        return lambda value, kind: function(value, _REGION_KINDS[kind])
+
+    return [(index, wrap(function)) for index, function in entries]
+
+
 def _order(order, what: str) -> int:
-    if isinstance(order, str):
-        found = _ORDER_NAMES.get(order)
-        if found is None:
-            raise ValueError(f"Unknown structural {what} order: {order!r}")
-        return int(found)
-    return int(order)
+    found = _ORDER_NAMES.get(order) if isinstance(order, str) else order
+    if found not in (0, 1):
+        raise ValueError(f"Unknown structural {what} order: {order!r}")
+    return int(found)
 
 
 def structural_walk(root, callbacks=(), with_def_region_kind=(), order="post"):
@@ -255,7 +265,7 @@ def structural_walk(root, callbacks=(), with_def_region_kind=(), order="post"):
     return _ffi_api.StructuralWalk(
         root,
         _normalize_callbacks(callbacks, "structural_walk"),
-        _normalize_callbacks(with_def_region_kind, "structural_walk"),
+        _with_region_enum(_normalize_callbacks(with_def_region_kind, "structural_walk")),
         _order(order, "walk"),
     )
 
@@ -268,7 +278,7 @@ def structural_map(root, callbacks=(), with_def_region_kind=(), order="post"):
     return _ffi_api.StructuralMap(
         root,
         _normalize_callbacks(callbacks, "structural_map"),
-        _normalize_callbacks(with_def_region_kind, "structural_map"),
+        _with_region_enum(_normalize_callbacks(with_def_region_kind, "structural_map")),
         _order(order, "map"),
     )
 
@@ -282,11 +292,18 @@ def _takes_inplace_mode(function) -> bool:
     import inspect
 
     try:
-        parameters = inspect.signature(function).parameters.values()
+        signature = inspect.signature(function)
     except (TypeError, ValueError):
         return False
-    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return len(positional) >= 3 or any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    for count in (3, 2):
+        try:
+            signature.bind(*(None,) * count)
+        except TypeError:
+            continue
+        return count == 3
+    raise TypeError(
+        "structural_mutate callback must accept (value, mutator) or (value, mutator, inplace_mode)"
+    )
 
 
 def structural_mutate(root, callbacks=()):

@@ -26,6 +26,15 @@ inline bool ComparesByIdentity(int32_t type_index) {
          metadata->structural_eq_hash_kind == kTVMFFISEqHashKindUniqueInstance;
 }
 
+/// What such an object is told apart by. Every crossing wraps a host object anew, so there it is
+/// the object inside.
+inline const void* IdentityOf(TVMFFIObject* object) {
+  if (object->type_index == kTVMFFIOpaquePyObject) {
+    return TVMFFIOpaqueObjectGetCellPtr(object)->handle;
+  }
+  return object;
+}
+
 }  // namespace ffi
 }  // namespace tvm
 #endif  // TVM_FFI_SRC_EXTRA_DATACLASS_UTIL_H_

@@ -9,6 +9,7 @@
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/memory.h>
 #include <tvm/ffi/reflection/registry.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
@@ -33,6 +34,13 @@ namespace ffi {
 namespace {
 
 std::string Text(const String& text) { return std::string(text.data(), text.size()); }
+
+/// What dlopen is given: it looks for a bare name in the system's folders only, so that a file of
+/// that name in the current folder is named with it.
+std::string LoaderName(const std::string& path) {
+  if (path.find('/') != std::string::npos || access(path.c_str(), F_OK) != 0) return path;
+  return "./" + path;
+}
 
 /// Symbols that libraries receive in pointer variables of the same name when they are loaded.
 class ContextSymbols {
@@ -64,7 +72,7 @@ class SharedLibrary final : public Library {
  public:
   explicit SharedLibrary(std::string path) : path_(std::move(path)) {
     const uint64_t before = num_registrations.load(std::memory_order_relaxed);
-    handle_ = dlopen(path_.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    handle_ = dlopen(LoaderName(path_).c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (handle_ == nullptr) {
       const char* reason = dlerror();
       TVM_FFI_THROW(RuntimeError) << "Failed to load dynamic shared library " << path_ << ": "

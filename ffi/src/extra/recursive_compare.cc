@@ -146,9 +146,9 @@ class RecursiveComparer {
   }
 
   int BeginObject(const Any& lhs, const Any& rhs) {
-    const TVMFFIObject* left = RawAny(lhs).v_obj;
-    const TVMFFIObject* right = RawAny(rhs).v_obj;
-    if (ComparesByIdentity(left->type_index)) return Order(left, right);
+    TVMFFIObject* left = RawAny(lhs).v_obj;
+    TVMFFIObject* right = RawAny(rhs).v_obj;
+    if (ComparesByIdentity(left->type_index)) return Order(IdentityOf(left), IdentityOf(right));
     if (ordering_ && IsMapping(left->type_index)) {
       TVM_FFI_THROW(TypeError) << "Cannot order Map/Dict values";
     }

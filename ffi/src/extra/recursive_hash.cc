@@ -73,8 +73,13 @@ class RecursiveHasher {
       default:
         break;
     }
-    if (raw.type_index < kTVMFFIStaticObjectBegin || ComparesByIdentity(raw.type_index)) {
+    if (raw.type_index < kTVMFFIStaticObjectBegin) {
       *result = CombineHash(static_cast<uint64_t>(raw.type_index), raw.v_uint64);
+      return true;
+    }
+    if (ComparesByIdentity(raw.type_index)) {
+      *result = CombineHash(static_cast<uint64_t>(raw.type_index),
+                            reinterpret_cast<uintptr_t>(IdentityOf(raw.v_obj)));
       return true;
     }
     return BeginObject(value, raw, result);

@@ -61,6 +61,7 @@ void RegisterBasics() {
       .def_packed("testing.echo", [](PackedArgs args, Any* result) { *result = Any(args[0]); })
       .def_packed("testing.apply",
                   [](PackedArgs args, Any* result) {
+                    TVM_FFI_CHECK_GE(args.size(), 1, TypeError) << "testing.apply needs a function";
                     args[0].cast<Function>().CallPacked(args.Slice(1), result);
                   })
       .def("testing.run_check_signal", RunCheckSignal)

@@ -56,8 +56,9 @@ class ObjectDerivedObj : public ObjectBaseObj {
 
 class ObjectPtrHolderObj : public Object {
  public:
-  ObjectPtr<ObjectBaseObj> value;
-  Optional<ObjectPtr<ObjectBaseObj>> optional_value;
+  explicit ObjectPtrHolderObj(UnsafeInit tag) : value(tag) {}
+  Arc<ObjectBaseObj> value;
+  Optional<Arc<ObjectBaseObj>> optional_value;
   static constexpr bool _type_mutable = true;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("testing.TestObjectPtrHolder", ObjectPtrHolderObj, Object);
 };

@@ -6,6 +6,7 @@
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/device.h>
 #include <tvm/ffi/dtype.h>
+#include <tvm/ffi/function.h>
 #include <tvm/ffi/optional.h>
 #include <tvm/ffi/string.h>
 
@@ -191,7 +192,18 @@ TEST(Optional, LayoutPerKind) {
   static_assert(sizeof(Optional<Array<int>>) == sizeof(void*));
   static_assert(sizeof(Optional<ObjectPtr<NodeObj>>) == sizeof(void*));
   static_assert(sizeof(Optional<int>) == 16 && sizeof(Optional<String>) == 16);
+  static_assert(sizeof(Optional<Any>) == 24);
   static_assert(!std::is_base_of_v<ObjectRef, Optional<Node>>);
+}
+
+TEST(Optional, NoneIsAValueOfAny) {
+  EXPECT_TRUE(Optional<Any>(Any(nullptr)).has_value());
+  EXPECT_FALSE(Optional<Any>().has_value());
+  Function has_value = Function::FromTyped([](const Optional<Any>& v) { return v.has_value(); });
+  EXPECT_FALSE(has_value(nullptr).cast<bool>()) << "across the border None is no value";
+  EXPECT_TRUE(has_value(1).cast<bool>());
+  EXPECT_EQ(Any(Optional<Any>(Any(5))).cast<int>(), 5);
+  EXPECT_EQ(Any(Optional<Any>()), nullptr);
 }
 
 TEST(Optional, ValuesAndNone) {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <random>
 #include <sstream>
+#include <unordered_map>
 
 #include "testing_object.h"
 
@@ -24,6 +25,14 @@ BigInt From128(Int128 value) {
 }
 
 BigInt Parse(const char* text) { return BigInt::Parse(text).value(); }
+
+TEST(BigInt, StandardHash) {
+  const BigInt big = BigInt(1) << 90;
+  std::unordered_map<BigInt, int> names{{big, 1}, {5, 2}};
+  EXPECT_EQ(names.at((big - 1) + 1), 1);
+  EXPECT_EQ(names.at(BigInt(2) + 3), 2);
+  EXPECT_EQ(std::hash<BigInt>()(big), static_cast<size_t>(big.hash()));
+}
 
 TEST(BigInt, CanonicalForm) {
   EXPECT_EQ(sizeof(BigInt), 16u);

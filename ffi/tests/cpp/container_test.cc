@@ -110,6 +110,7 @@ TEST(Array, BoundsAndKinds) {
   EXPECT_EQ(ErrorOf([&] { a.Set(-1, 0); }), "IndexError: Index -1 out of bounds 1");
   EXPECT_NE(ErrorOf([&] { Array<int>(ObjectPtr<Object>(nullptr)); }), "no error");
   EXPECT_NE(ErrorOf([&] { Array<int>().pop_back(); }), "no error");
+  EXPECT_EQ(ErrorOf([&] { a.erase(a.end()); }), "IndexError: Index 1 out of bounds 1");
   Array<Any> grown;
   grown.resize(2);
   EXPECT_EQ(grown[1], nullptr);
@@ -398,6 +399,7 @@ TEST(Tuple, ElementsAndBindings) {
   tuple.Set<0>(5);
   EXPECT_EQ(shared.get<0>(), 1);
   EXPECT_EQ(tuple.get<0>(), 5);
+  EXPECT_NE(ErrorOf([] { Tuple<int>(ObjectPtr<Object>(nullptr)); }), "no error");
   Tuple<Any, Any> wide = tuple;
   EXPECT_TRUE(wide.same_as(tuple));
   EXPECT_EQ((Any(Array<Any>{1, "b"}).cast<Tuple<double, String>>().get<0>()), 1.0);

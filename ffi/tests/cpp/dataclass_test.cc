@@ -14,6 +14,7 @@
 #include <tvm/ffi/reflection/registry.h>
 
 #include <cmath>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,15 @@ Any ModTen(int64_t value) {
 }
 
 std::string Repr(const Any& value) { return std::string(ReprPrint(value)); }
+
+TEST(Repr, Streams) {
+  const Array<int> items{1, 2};
+  std::ostringstream os;
+  os << Any(items) << ' ' << ObjectRef(items) << ' ' << items << ' '
+     << Variant<int, String>(String("v")) << ' ' << Optional<int>(3) << ' '
+     << Optional<Array<int>>() << ' ' << String("plain");
+  EXPECT_EQ(os.str(), "(1, 2) (1, 2) (1, 2) \"v\" 3 None plain");
+}
 
 TEST(Repr, Values) {
   EXPECT_EQ(Repr(nullptr), "None");

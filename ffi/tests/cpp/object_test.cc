@@ -166,6 +166,10 @@ TEST(ObjectRef, NullHandle) {
   EXPECT_EQ(null.as<NodeObj>(), nullptr);
   EXPECT_TRUE(null.as<Node>().has_value()) << "a nullable class takes null";
   EXPECT_FALSE(null.as<Leaf>().has_value());
+  const Node no_node;
+  EXPECT_EQ(no_node.get(), nullptr);
+  EXPECT_EQ(testing::ErrorOf([&] { return no_node->value; }),
+            "TypeError: expected an object of type `test.core.Node`, got None");
 }
 
 TEST(Cast, RefFromNodePointer) {

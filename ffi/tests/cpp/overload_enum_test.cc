@@ -72,12 +72,22 @@ TEST(Overload, PicksByArguments) {
     add(six, nullptr);
     FAIL();
   } catch (const Error& error) {
-    const std::string message = error.message();
     EXPECT_EQ(error.kind(), "TypeError");
-    EXPECT_EQ(message.find("No matching overload found when calling: `test.overload.Value.add` "
-                           "with 2 arguments:"),
-              0U);
-    EXPECT_NE(message.find("Overload #1"), std::string::npos);
+    EXPECT_EQ(std::string(error.message()),
+              "No matching overload found when calling: `test.overload.Value.add` with 2 arguments:"
+              "\nOverload #0: Mismatched type on argument #1 when calling: "
+              "`test.overload.Value.add(0: test.overload.Value, 1: int) -> int`. "
+              "Expected `int` but got `None`"
+              "\nOverload #1: Mismatched type on argument #1 when calling: "
+              "`test.overload.Value.add(0: test.overload.Value, 1: str) -> str`. "
+              "Expected `str` but got `None`");
+  }
+  try {
+    add(six);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.message()).find("Expected 2 but got 1 arguments"),
+              std::string::npos);
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include <cmath>
 #include <string>
+#include <unordered_set>
 
 namespace {
 
@@ -287,6 +288,9 @@ TEST(Structural, KeysLookUpByStructure) {
   map.Set(StructuralKey(Array<int>{1, 2}), 5);
   EXPECT_EQ(map.at(StructuralKey(Array<int>{1, 2})).cast<int>(), 5);
   EXPECT_EQ(map.count(StructuralKey(Array<int>{1, 3})), 0U);
+  std::unordered_set<StructuralKey> seen{StructuralKey(Array<int>{1, 2})};
+  EXPECT_EQ(seen.count(StructuralKey(Array<int>{1, 2})), 1U);
+  EXPECT_EQ(seen.count(StructuralKey(Array<int>{1, 3})), 0U);
 }
 
 TEST(AccessPath, StepsAndPrefixes) {

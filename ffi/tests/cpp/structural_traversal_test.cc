@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// Structural walks, visits, maps, rewrites and the error context they leave.
 #include <gtest/gtest.h>
+#include <tvm/ffi/big_int.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/container/map.h>
@@ -187,6 +188,17 @@ TEST(StructuralMap, ReplacesAndKeepsIdentity) {
   EXPECT_TRUE(mapped[1].same_as(Any(kept)));
   EXPECT_EQ(Repr(root), "(1, (\"x\",), {\"b\": 2, \"a\": \"y\"})");
   EXPECT_TRUE(StructuralMap(root, [](double value) { return value; }).same_as(Any(root)));
+}
+
+TEST(StructuralMap, EqualPlainValuesChangeNothing) {
+  const Array<Any> root{1, 2.5, "short", String("longer than seven bytes"), BigInt(1) << 90};
+  Any same = StructuralMap(
+      Any(root), [](int64_t value) { return value; }, [](double value) { return value; },
+      [](const String& text) { return String(std::string(text)); },
+      [](const BigInt& value) { return (value + 1) - 1; });
+  EXPECT_TRUE(same.same_as(root));
+  Any other = StructuralMap(Any(root), [](int64_t value) { return value == 1; });
+  EXPECT_EQ(other.cast<Array<Any>>()[0].type_index(), kTVMFFIBool) << "1 is not True";
 }
 
 TEST(StructuralMap, CopiesObjectsOnWriteOnly) {

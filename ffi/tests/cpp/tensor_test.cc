@@ -60,6 +60,25 @@ TEST(Tensor, AccessorsAndLifetime) {
   EXPECT_EQ(live_buffers, 0);
 }
 
+TEST(Tensor, EmptyIsContiguous) {
+  int64_t shape[2] = {0, 2};
+  int64_t strides[2] = {4, 2};
+  DLTensor view{};
+  view.ndim = 2;
+  view.shape = shape;
+  view.strides = strides;
+  EXPECT_TRUE(IsContiguous(view)) << "there is no element to misplace";
+  shape[0] = 1;
+  EXPECT_FALSE(IsContiguous(view));
+}
+
+TEST(Tensor, NullHandle) {
+  const Tensor null;
+  EXPECT_EQ(ErrorOf([&] { null.ndim(); }),
+            "TypeError: expected an object of type `ffi.Tensor`, got None");
+  EXPECT_EQ(null.GetDLTensorPtr(), nullptr);
+}
+
 TEST(Tensor, StridedViewsKeepTheSource) {
   Tensor view;
   {
@@ -199,6 +218,7 @@ TEST(DType, ParseAndPrint) {
       {"", {3, 0, 0}, "", "void"},
       {"bf16", {4, 16, 1}, "bfloat16", "bf16"},
       {"int8xvscalex4", {0, 8, static_cast<uint16_t>(-4)}, "int8xvscalex4", "i8xvscalex4"},
+      {"int8xvscalex1", {0, 8, static_cast<uint16_t>(-1)}, "int8xvscalex1", "i8xvscalex1"},
       {"fp8_e4m3", {8, 8, 1}, "float8_e4m3", "f8_e4m3"},
       {"float8_e4m3fnx4", {10, 8, 4}, "float8_e4m3fnx4", "f8_e4m3fnx4"},
       {"float8_e5m2fnuz", {13, 8, 1}, "float8_e5m2fnuz", "f8_e5m2fnuz"},

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))  # child_process.py
 if importlib.util.find_spec("tvm_ffi") is None:
     sys.path.insert(0, str(HERE.parents[1] / "python"))
 

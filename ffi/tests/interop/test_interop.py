@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from child_process import python_environment
 
 from tvm_ffi import libinfo
 
@@ -41,10 +42,6 @@ _RELEASED_CXX_SYMBOLS = (
 
 def run(python, *args, env=None):
     return subprocess.run([python, *args], capture_output=True, text=True, check=False, env=env)
-
-
-def our_environment():
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
 def undefined_symbols(path):
@@ -116,7 +113,7 @@ def test_under_our_runtime(own_extension, released_extension):
         (released_extension, "rel", own_extension, "own"),
     ):
         done = run(
-            sys.executable, str(HERE / "driver.py"), *pair, "--strict", env=our_environment()
+            sys.executable, str(HERE / "driver.py"), *pair, "--strict", env=python_environment()
         )
         assert done.stdout == "ok\n", done.stderr
 
@@ -142,7 +139,7 @@ def test_without_a_release(own_extension, build):
         twin,
         "twin",
         "--strict",
-        env=our_environment(),
+        env=python_environment(),
     )
     assert done.stdout == "ok\n", done.stderr
 
@@ -166,6 +163,6 @@ def test_the_public_jit_addon(release, headers, runtime, tmp_path):
         str(HERE / "orcjit_driver.py"),
         *objects,
         release.site_packages,
-        env=our_environment() if runtime == "ours" else dict(release.environment),
+        env=python_environment() if runtime == "ours" else dict(release.environment),
     )
     assert done.stdout == f"{runtime}\n", done.stderr

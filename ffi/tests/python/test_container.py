@@ -204,3 +204,82 @@ def test_shape():
 def test_type_hints():
     assert Array[int].__origin__ is Array
     assert Map[str, int].__args__ == (str, int)
+
+
+@pytest.mark.parametrize("cls", [Array, List])
+def test_indices_that_are_none(cls):
+    seq = cls([1, 2, 3])
+    for index in (3, -4, 2**70, -(2**70)):
+        with pytest.raises(IndexError, match=f"Index out of range. size: 3, got index {index}"):
+            seq[index]
+    for index in ("a", None, 1.0, (0, 1)):
+        with pytest.raises(TypeError, match="indices must be integers or slices, not "):
+            seq[index]
+    assert seq[0 : 2**70 : 2**70] == [1] and seq[:: -(2**70)] == [3]
+
+    class Failing:
+        def __index__(self):
+            raise TypeError("no index today")
+
+    with pytest.raises(TypeError, match="no index today"):
+        seq[Failing()]
+
+
+def test_list_edits_need_whole_numbers():
+    numbers = List([1, 2])
+    for edit in (numbers.pop, lambda i: numbers.__setitem__(i, 0), numbers.__delitem__):
+        with pytest.raises(TypeError, match="indices must be integers or slices, not str"):
+            edit("a")
+        with pytest.raises(IndexError, match="got index 1180591620717411303424"):
+            edit(2**70)
+    assert numbers == [1, 2]
+
+
+@pytest.mark.parametrize("cls", [Array, List])
+def test_sequences_grow_by_any_iterable(cls):
+    seq = cls([1])
+    assert seq + (x for x in (2, 3)) == [1, 2, 3] and [0] + seq == [0, 1]
+    assert type(seq + range(2)) is cls
+    for other in ("ab", b"ab", None, 5):
+        with pytest.raises(TypeError):
+            seq + other
+
+
+def test_equality_follows_the_rules_of_ffi_values():
+    for cls in (Array, List):
+        assert cls([1, "a", None]) == [1, "a", None] == cls([1, "a", None])
+        for other in ([1.0], [True], (1.0,), List([1.0]), Array([True])):
+            assert cls([1]) != other and other != cls([1])
+        assert cls([[1]]) != [[True]] and cls([{"k": 1}]) == [{"k": 1}]
+        assert cls(["a"]) != ["\ud800"], "such text cannot be an FFI string"
+    assert Map({1: 1}) == Dict({1: 1}) != Map({1: 1.0}) and Dict({1: 1}) != Map({1: True})
+
+
+def test_a_python_object_equals_itself_inside_containers():
+    thing, other = object(), object()
+    assert Array([thing]) == [thing] and Array([thing]) == Array([thing])
+    assert hash(Array([thing])) == hash(Array([thing]))
+    assert Dict({"k": thing}) == Dict({"k": thing}) != Dict({"k": other})
+    assert Array([thing]) != Array([other])
+
+
+@pytest.mark.parametrize("cls", [Array, List, Map, Dict])
+def test_shallow_copies(cls):
+    class Sub(cls):
+        def __init__(self, needed):
+            super().__init__(needed)
+
+    inner = List([1])
+    content = {"k": inner} if issubclass(cls, (Map, Dict)) else [inner]
+    for original in (cls(content), Sub(content)):
+        made = copy.copy(original)
+        assert type(made) is type(original) and made == original and not made.same_as(original)
+        key = "k" if issubclass(cls, (Map, Dict)) else 0
+        assert made[key].same_as(inner)
+    grown = copy.copy(List([1]))
+    grown.append(2)
+    assert grown == [1, 2]
+
+
+def test_an_empty_dict_from_none():
+    assert len(Dict(None)) == 0 and len(Dict()) == 0

@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The OpenTVM authors
 """Errors across the boundary keep class, identity, message and frames."""
 
+import copy
 import gc
 import os
 import pickle
@@ -277,3 +278,55 @@ except ValueError as error:
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
     )
     assert int(done.stdout) == frames
+
+
+def test_an_error_knows_what_was_being_handled():
+    for kind in ("ValueError", "KindWithoutClass"):
+        for _ in range(2):  # the second one takes the quick way
+            with pytest.raises((ValueError, RuntimeError)) as info:
+                try:
+                    raise OSError("first")
+                except OSError as error:
+                    first = error
+                    raise_error(kind, "second")
+            assert info.value.__context__ is first and info.value.__cause__ is None
+
+    def fail():
+        try:
+            raise KeyError("inner")
+        except KeyError:
+            raise CustomError("outer", 1)  # noqa: B904 - the implicit context is under test
+
+    with pytest.raises(CustomError) as info:
+        try:
+            raise OSError("first")
+        except OSError as error:
+            first = error
+            apply(fail)
+    assert isinstance(info.value.__context__, KeyError)
+    assert info.value.__context__.__context__ is first
+    with pytest.raises(ValueError) as info:
+        raise_error("ValueError", "alone")
+    assert info.value.__context__ is None
+
+
+def test_error_values_are_copied():
+    with pytest.raises(ValueError) as info:
+        raise_error("ValueError", "text")
+    error = info.value.__tvm_ffi_error__
+    for made in (copy.copy(error), copy.deepcopy(error), copy.deepcopy([error])[0]):
+        assert not made.same_as(error)
+        assert (made.kind, made.message, made.backtrace) == ("ValueError", "text", error.backtrace)
+
+
+def test_error_values_hold_text():
+    for arguments in ((None, "m"), ("K", 5), ("K", "m", None), (b"K", "m")):
+        with pytest.raises(TypeError, match="of an Error must be a str, got"):
+            core.Error(*arguments)
+    with pytest.raises(TypeError, match="backtrace of an Error must be a str, got int"):
+        core.Error("K", "m").update_backtrace(5)
+
+
+def test_apply_needs_a_function():
+    with pytest.raises(TypeError, match="needs a function"):
+        apply()

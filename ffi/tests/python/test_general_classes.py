@@ -2,24 +2,23 @@
 # SPDX-FileCopyrightText: The OpenTVM authors
 """Without the shortcut for plain classes, as in interpreters it does not know, all works alike."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
+
+from child_process import python_environment
 
 HERE = Path(__file__).resolve().parent
 FILES = ("test_object.py", "test_container.py", "test_function.py", "test_enums.py")
 
 
 def run(*arguments, **extra):
-    path = os.pathsep.join(p for p in sys.path if p)
-    environment = {**os.environ, "PYTHONPATH": path, **extra}
     return subprocess.run(
         [sys.executable, *arguments],
         capture_output=True,
         text=True,
         check=False,
-        env=environment,
+        env=python_environment(**extra),
         cwd=HERE,
     )
 

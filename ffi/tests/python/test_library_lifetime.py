@@ -21,7 +21,7 @@ def unloadable_flags() -> list[str]:
 
 
 _LIBRARY_SCRIPT = """
-    import gc, sys
+    import gc, os, sys
     import tvm_ffi, tvm_ffi.cpp
 
     REGISTERING = '''
@@ -48,6 +48,8 @@ _LIBRARY_SCRIPT = """
     del one
     gc.collect()
     assert not mapped("plain_library")
+    os.chdir(os.path.dirname(plain))  # a bare name is a file of the current folder
+    assert tvm_ffi.load_module(os.path.basename(plain), keep_module_alive=False).one() == 1
     module = tvm_ffi.load_module(registering, keep_module_alive=False)
     assert module.two() == 2
     del module

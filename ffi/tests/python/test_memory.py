@@ -81,3 +81,8 @@ def test_flat(name):
     limit = rounds // 2 if name != "new classes" else 100 * rounds
     assert sys.getallocatedblocks() - blocks < limit
     assert _resident() - before < max(64 * rounds, 1 << 20)
+
+
+def test_a_deleter_takes_the_interpreter_lock_it_needs():
+    for _ in range(100):
+        tvm_ffi.core._testing_drop_last_ref_without_thread_state()

@@ -189,3 +189,24 @@ def test_type_table_is_thread_safe():
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def test_a_type_key_is_text():
+    for key in (5, b"ffi.Array", ["ffi.Array"]):
+        with pytest.raises(TypeError, match="type_key must be a str, a class or None, got"):
+            tvm_ffi.register_object(key)
+
+
+def test_fields_that_hold_pointers():
+    create = tvm_ffi.testing.create_object
+    held = TestObjectBase(v_i64=3)
+    holder = create("testing.TestObjectPtrHolder", value=held)
+    assert holder.value.same_as(held) and holder.optional_value is None
+    holder.optional_value = held
+    assert holder.optional_value.same_as(held)
+    with pytest.raises(TypeError, match="Cannot convert from type `None` to"):
+        holder.value = None
+    with pytest.raises(TypeError, match="Cannot convert from type `None` to"):
+        create("testing.TestObjectPtrHolder", value=None)
+    with pytest.raises(TypeError, match="Required field `value` not set"):
+        create("testing.TestObjectPtrHolder")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from child_process import python_environment
 
 import tvm_ffi
 from tvm_ffi import _paths, libinfo
@@ -22,9 +23,12 @@ def copy(tmp_path):
 
 
 def run(code):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=python_environment(),
     )
 
 

@@ -218,3 +218,48 @@ def test_tensor_content():
     assert tvm_ffi.structural_hash(one, skip_tensor_content=True) == tvm_ffi.structural_hash(
         other, skip_tensor_content=True
     )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [[1, 2.5, True], ["short", "longer than seven bytes"], [b"x", b"longer than seven"], [2**80],
+     {"k": 1, 2: "v"}, [[1], [[2]]], [float("nan")]],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("cls", [tvm_ffi.Array, tvm_ffi.List])
+def test_callbacks_that_return_their_value_change_nothing(value, cls):
+    root = cls([value]) if isinstance(value, dict) else cls(value)
+    for order in ("pre", "post"):
+        assert tvm_ffi.structural_map(root, lambda v: v, order=order).same_as(root)
+    scalars = (int, float, bool, str, bytes)
+    assert tvm_ffi.structural_mutate(root, (scalars, lambda v, mutator: v)).same_as(root)
+    changed = tvm_ffi.structural_map(tvm_ffi.Array([1, "a"]), (int, lambda v: True))
+    assert list(changed) == [True, "a"] and changed[0] is True
+
+
+def test_regions_are_named():
+    seen = []
+
+    def note(value, kind):
+        seen.append(kind)
+        return value
+
+    tvm_ffi.structural_map([1], with_def_region_kind=(int, note))
+    tvm_ffi.structural_walk([1], with_def_region_kind=(int, lambda v, kind: seen.append(kind)))
+    assert seen == [DefRegionKind.NONE] * 2
+    assert all(isinstance(kind, DefRegionKind) for kind in seen)
+
+
+def test_what_a_traversal_does_not_take():
+    for order in (None, "x", 2, 0.5):
+        with pytest.raises(ValueError, match="Unknown structural walk order"):
+            tvm_ffi.structural_walk([1], order=order)
+        with pytest.raises(ValueError, match="Unknown structural map order"):
+            tvm_ffi.structural_map([1], order=order)
+    for function in (lambda v: v, lambda a, b, c, d: a, lambda v, m, *, k: v):
+        with pytest.raises(TypeError, match="callback must accept .value, mutator. or"):
+            tvm_ffi.structural_mutate([1], (int, function))
+    modes = []
+    tvm_ffi.structural_mutate([1], (int, lambda v, m, mode=None: modes.append(mode)))
+    tvm_ffi.structural_mutate([1], (int, lambda *args: modes.append(args[2])))
+    assert modes == [0, 0]

@@ -377,3 +377,38 @@ def test_any_value_wrapper():
     assert CAny("abc").type_index == 11
     assert CAny().type_index == 0
     assert _to_py_class_value(CAny([1, 2])) == tvm_ffi.Array([1, 2])
+
+
+def test_what_is_no_schema():
+    with pytest.raises(TypeError, match="schema arguments must be TypeSchema instances, got str"):
+        TypeSchema("Array", ("int",))
+    with pytest.raises(TypeError, match="must be TypeSchema instances"):
+        TypeSchema("Callable", named_args={"return": ("int",)})
+    for arguments in (
+        {"args": (TypeSchema("int"),), "named_args": {"return": (TypeSchema("int"),)}},
+        {"named_args": {"return": (TypeSchema("int"),), "extra": ()}},
+    ):
+        with pytest.raises(ValueError, match="only named return and params groups"):
+            TypeSchema("Callable", **arguments)
+    for text in (
+        '{"type":"ffi.Function","named_args":5}',
+        '{"type":5}',
+        '{"type":"int","args":5}',
+    ):
+        with pytest.raises(TypeError):
+            TypeSchema.from_json_str(text)
+    for target in (None, "int", 5, TypeSchema("int"), []):
+        assert not TypeSchema("ffi.Array").is_subtype_of(target)
+
+
+def test_array_classes_of_other_packages_are_tensors():
+    class Foreign:
+        def __dlpack__(self, **kwargs):
+            raise NotImplementedError
+
+    assert TypeSchema.from_annotation(Foreign).origin == "Tensor"
+    schema = TypeSchema.from_annotation(np.ndarray)
+    assert schema == TypeSchema.from_annotation(tvm_ffi.Tensor)
+    assert _to_py_class_value(schema.convert(np.zeros(2))).shape == (2,)
+    with pytest.raises(TypeError, match="expected Tensor, got int"):
+        schema.convert(5)

@@ -4,12 +4,12 @@
 
 import importlib.util
 import inspect
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from child_process import python_environment
 
 import tvm_ffi
 from tvm_ffi import core
@@ -22,14 +22,13 @@ needs_mypy = pytest.mark.skipif(
 
 
 def run_mypy(*arguments):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     return subprocess.run(
         [sys.executable, "-m", *arguments],
         capture_output=True,
         text=True,
         check=False,
         cwd=FFI,
-        env=environment,
+        env=python_environment(),
     )
 
 

@@ -6,12 +6,14 @@ import dataclasses
 import inspect
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from child_process import python_environment
 
 import tvm_ffi
 from tvm_ffi import cpp, libinfo
@@ -127,13 +129,12 @@ def test_file_lock(tmp_path):
 
 
 def run_module(*args, **kwargs):
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     return subprocess.run(
         [sys.executable, "-m", *args],
         capture_output=True,
         text=True,
         check=False,
-        env=env,
+        env=python_environment(),
         **kwargs,
     )
 
@@ -334,10 +335,7 @@ def test_stub_packages(tmp_path):
     assert cli.main([str(tmp_path), *args]) == 0
     text = (tmp_path / "testing" / "_ffi_api.py").read_text()
     assert "class TestIntPair(_ffi_Object):" in text
-    env = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(tmp_path), *[p for p in sys.path if p]]),
-    }
+    env = python_environment(tmp_path)
     code = "import testing; print(testing.TestIntPair(1, 2).sum(), testing.add_one(1))"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=env
@@ -356,3 +354,11 @@ def test_layout_report(tmp_path):
     assert report["ffi.IntEnum"]["reason"] == "field-overlap"
     assert report["testing.TestCxxIntEnum"]["reason"] == "parent-opaque"
     assert report["ffi.Array"]["reason"] == "layout-unknown"
+
+
+@pytest.mark.skipif(shutil.which("readelf") is None, reason="binutils is not installed")
+def test_libraries_are_not_sought_in_the_current_directory():
+    for path in (libinfo.find_libtvm_ffi(), libinfo.find_cython_lib()):
+        rows = subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True)
+        for paths in re.findall(r"R(?:UN)?PATH\).*\[(.*)\]", rows.stdout):
+            assert all(paths.split(":")), f"{path}: an empty entry in {paths!r}"

@@ -13,6 +13,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+from child_process import python_environment
 
 import tvm_ffi
 import tvm_ffi.testing
@@ -297,10 +298,63 @@ def test_import_is_light():
         "import sys, tvm_ffi;"
         "print([m for m in ('numpy', 'torch', 'json', 'typing', 'inspect') if m in sys.modules])"
     )
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    env = python_environment()
     out = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True
     )
     # Cython asks `inspect` for constants that the limited API does not have.
     limited = ".abi3." in core.__file__
     assert out.stdout.strip() == ("['inspect']" if limited else "[]")
+
+
+def test_sizes_need_whole_axes():
+    tensor = tvm_ffi.from_dlpack(np.zeros((2, 3)))
+    assert tensor.size(np.int64(1)) == 3
+    for axis in (1.0, "a", None):
+        with pytest.raises(TypeError):
+            tensor.size(axis)
+    with pytest.raises(IndexError, match="Dimension 1180591620717411303424 out of range"):
+        tensor.size(2**70)
+
+
+@pytest.mark.parametrize("version", [(), 1, "1.0", ("1", 0)])
+def test_odd_versions_are_errors(version):
+    with pytest.raises((TypeError, IndexError)):
+        tvm_ffi.from_dlpack(np.zeros(2)).__dlpack__(max_version=version)
+
+
+def test_an_empty_tensor_is_contiguous():
+    empty = np.zeros((0, 4))[:, ::2]
+    tensor = tvm_ffi.from_dlpack(empty, require_contiguous=True)
+    assert tensor.is_contiguous() and tensor.shape == (0, 2)
+
+
+def test_lanes_that_do_not_fit():
+    int32 = tvm_ffi.dtype("int32")
+    assert int32.with_lanes(-4) == "int32xvscalex4" and int32.with_lanes(32767).lanes == 32767
+    for lanes in (65536, -40000, 2**40):
+        with pytest.raises(OverflowError, match=f"must fit 16 bits, got {lanes}"):
+            int32.with_lanes(lanes)
+        with pytest.raises(OverflowError, match="must fit 16 bits"):
+            tvm_ffi.dtype.from_dlpack_data_type((0, 8, lanes))
+
+    class Foreign:
+        def __dlpack_data_type__(self):
+            return (0, 8, 65537)
+
+    with pytest.raises(OverflowError, match="must fit 16 bits, got 65537"):
+        echo(Foreign())
+
+
+@pytest.mark.parametrize("foreign", [">f4", ">i8", "longdouble", "V4", "U3", np.void, "i4, f4"])
+def test_numpy_dtypes_without_a_counterpart(foreign):
+    with pytest.raises(ValueError, match="unknown dtype"):
+        tvm_ffi.dtype(np.dtype(foreign))
+    with pytest.raises(ValueError, match="unknown dtype"):
+        echo(np.dtype(foreign))
+
+
+@pytest.mark.parametrize("text", [" cpu", "cpu ", "cuda: 1", "cuda:1 ", "cuda:", "cuda:1_0", "CPU"])
+def test_device_text_is_exact(text):
+    with pytest.raises(ValueError, match="Unknown device|Invalid device index"):
+        tvm_ffi.device(text)

@@ -52,7 +52,7 @@ class DictAttrs : public Attrs {
   DictAttrs& operator=(const DictAttrs&) = default;
   DictAttrs& operator=(DictAttrs&&) = default;
 
-  const DictAttrsNode* operator->() const { return get(); }
+  const DictAttrsNode* operator->() const { return ffi::detail::NotNull(get()); }
   const DictAttrsNode* get() const { return static_cast<const DictAttrsNode*>(data_.get()); }
 
   /// Value of `key` converted to T; `default_value` when the key is absent.

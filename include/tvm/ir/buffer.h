@@ -57,7 +57,9 @@ class Buffer : public Var {
   Buffer& operator=(const Buffer&) = default;
   Buffer& operator=(Buffer&&) = default;
 
-  const BufferTypeNode* type() const { return static_cast<const BufferTypeNode*>(get()->ty.get()); }
+  const BufferTypeNode* type() const {
+    return static_cast<const BufferTypeNode*>((*this)->ty.get());
+  }
   BufferType buffer_type() const { return ffi::GetRef<BufferType>(type()); }
   DataType dtype() const { return type()->dtype; }
   const ffi::Array<PrimExpr>& shape() const { return type()->shape; }

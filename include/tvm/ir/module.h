@@ -75,7 +75,7 @@ class IRModule : public ffi::ObjectRef {
   TVM_DLL static IRModule FromExpr(const Expr& expr,
                                    const ffi::Map<GlobalVar, BaseFunc>& functions = {});
 
-  const IRModuleNode* operator->() const { return get(); }
+  const IRModuleNode* operator->() const { return ffi::detail::NotNull(get()); }
   const IRModuleNode* get() const { return static_cast<const IRModuleNode*>(data_.get()); }
 
   static constexpr bool _type_is_nullable = true;

@@ -69,7 +69,7 @@ class DataType {
   /// Bytes of one lane, rounded up.
   constexpr int bytes() const { return (data_.bits + 7) / 8; }
   constexpr int raw_lanes() const { return static_cast<int16_t>(data_.lanes); }
-  constexpr bool is_scalable_vector() const { return raw_lanes() < -1; }
+  constexpr bool is_scalable_vector() const { return raw_lanes() < 0; }
   constexpr bool is_fixed_length_vector() const { return raw_lanes() > 1; }
   constexpr bool is_scalable_or_fixed_length_vector() const {
     return is_scalable_vector() || is_fixed_length_vector();

@@ -36,7 +36,9 @@ class Tensor : public ffi::Tensor {
 
   ffi::ShapeView Shape() const { return this->shape(); }
   runtime::DataType DataType() const { return runtime::DataType(this->dtype()); }
-  DLTensor* operator->() const { return const_cast<DLTensor*>(this->GetDLTensorPtr()); }
+  DLTensor* operator->() const {
+    return const_cast<ffi::TensorObj*>(ffi::detail::NotNull(this->get()));
+  }
 
   /// New tensor with unspecified content; data is aligned to kAllocAlignment.
   TVM_RUNTIME_DLL static Tensor Empty(ffi::Shape shape, DLDataType dtype, Device dev,

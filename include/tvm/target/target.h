@@ -8,6 +8,7 @@
 #include <tvm/ir/cow.h>
 #include <tvm/target/target_kind.h>
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -63,6 +64,8 @@ class Target : public ffi::ObjectRef {
   /// Kind name, tag, or JSON text. ValueError when it cannot be understood.
   TVM_DLL explicit Target(const ffi::String& text);
   explicit Target(const char* text) : Target(ffi::String(text)) {}
+  /// A null pointer is no text; a null reference is `Target()`.
+  explicit Target(std::nullptr_t) = delete;
   TVM_DLL explicit Target(const TargetConfig& config);
   TVM_DLL Target(Target target, Target host);
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Target, ffi::ObjectRef, TargetNode);

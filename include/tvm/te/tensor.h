@@ -34,7 +34,7 @@ class Operation : public ffi::ObjectRef {
   Operation& operator=(const Operation&) = default;
   Operation& operator=(Operation&&) = default;
 
-  const OperationNode* operator->() const { return get(); }
+  const OperationNode* operator->() const;
   const OperationNode* get() const;
   /// The i-th output.
   TVM_DLL Tensor output(size_t i) const;
@@ -109,6 +109,7 @@ class OperationNode : public ffi::Object {
 inline Operation::Operation(ffi::ObjectPtr<OperationNode> node)
     : ffi::ObjectRef(ffi::ObjectPtr<ffi::Object>(std::move(node))) {}
 
+inline const OperationNode* Operation::operator->() const { return ffi::detail::NotNull(get()); }
 inline const OperationNode* Operation::get() const {
   return static_cast<const OperationNode*>(data_.get());
 }

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .process import Ended, Kept
+from .process import Closeable, Ended, Kept
 
 
 class BuildError(Exception):
@@ -35,7 +35,7 @@ class Form:
     knobs: dict[str, int] = field(default_factory=dict)
 
 
-class Builder(abc.ABC):
+class Builder(Closeable, abc.ABC):
     """Compiles forms somewhere. Use it as a context, or call :py:meth:`close` at the end."""
 
     @abc.abstractmethod
@@ -60,15 +60,6 @@ class Builder(abc.ABC):
             BuildError: One of them does not compile; which one is not told.
             RuntimeError: Nothing can be compiled there at all.
         """
-
-    def close(self) -> None:  # noqa: B027 - not every builder holds something
-        """Free what the builder holds; it must not be used after."""
-
-    def __enter__(self) -> Builder:
-        return self
-
-    def __exit__(self, *exc) -> None:
-        self.close()
 
 
 class LocalBuilder(Builder):

@@ -13,6 +13,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Closeable:
+    """A part of the tuner that may hold a process; a context that closes it at the end."""
+
+    def close(self) -> None:
+        """Free what is held; the part must not be used after."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc) -> None:
+        self.close()
 
 
 class Ended(Exception):

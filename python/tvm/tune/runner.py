@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .process import Ended, Kept
+from .process import Closeable, Ended, Kept
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Outcome:
     error: str | None = None
 
 
-class Runner(abc.ABC):
+class Runner(Closeable, abc.ABC):
     """Measures functions somewhere. Use it as a context, or call :py:meth:`close` at the end."""
 
     @abc.abstractmethod
@@ -65,15 +65,6 @@ class Runner(abc.ABC):
         Raises:
             RuntimeError: Nothing can be measured there at all.
         """
-
-    def close(self) -> None:  # noqa: B027 - not every runner holds something
-        """Free what the runner holds; it must not be used after."""
-
-    def __enter__(self) -> Runner:
-        return self
-
-    def __exit__(self, *exc) -> None:
-        self.close()
 
 
 class LocalRunner(Runner):

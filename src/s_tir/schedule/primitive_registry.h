@@ -35,7 +35,7 @@ class PrimitiveCall {
   PrimitiveCall(ScheduleNode* sch, ffi::Array<ffi::Any> inputs, ffi::Array<ffi::Any> attrs,
                 ffi::Any decision)
       : sch(sch),
-        state(sch->state().operator->()),
+        state(sch->state().get()),
         inputs(std::move(inputs)),
         attrs(std::move(attrs)),
         decision(std::move(decision)) {}

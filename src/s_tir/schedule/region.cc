@@ -172,7 +172,7 @@ Buffer NthBuffer(const StmtSRef& sref, int64_t index, bool is_write) {
 }
 
 StmtSRef AllocationSite(const StmtSRef& below, const Buffer& buffer) {
-  for (StmtSRefNode* node = below.operator->(); node != nullptr; node = node->parent()) {
+  for (StmtSRefNode* node = below.get(); node != nullptr; node = node->parent()) {
     const auto* block = node->StmtAs<SBlockNode>();
     if (block == nullptr) continue;
     for (const Buffer& alloc : block->alloc_buffers) {

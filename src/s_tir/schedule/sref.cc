@@ -108,7 +108,7 @@ class DependenceCollector final : public StmtVisitor {
   void VisitStmt_(const ForNode* op) final {
     StmtSRef sref(ffi::GetRef<Stmt>(op), parent_, -1);
     info_->stmt2ref.emplace(op, sref);
-    StmtSRefNode* outer = std::exchange(parent_, sref.operator->());
+    StmtSRefNode* outer = std::exchange(parent_, sref.get());
     VisitStmt(op->body);
     parent_ = outer;
   }
@@ -117,7 +117,7 @@ class DependenceCollector final : public StmtVisitor {
     const SBlockNode* block = op->block.get();
     StmtSRef sref(op->block, parent_, -1);
     info_->stmt2ref.emplace(block, sref);
-    StmtSRefNode* outer = std::exchange(parent_, sref.operator->());
+    StmtSRefNode* outer = std::exchange(parent_, sref.get());
     std::vector<StmtSRef> siblings = std::exchange(children_, {});
     VisitStmt(block->body);
     info_->sref2scope.emplace(

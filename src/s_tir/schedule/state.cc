@@ -129,7 +129,7 @@ void ScheduleStateNode::Build() {
       TVM_FFI_CHECK(stmt2ref_.emplace(op, sref).second, ValueError)
           << "a loop or block occurs twice in the module, so it cannot be scheduled; renew the "
              "definitions of one function";
-      return sref.operator->();
+      return sref.get();
     });
     walker.Walk(func->body, nullptr, -1);
     roots_.emplace(GetSRef(func->body.as<SBlockRealizeNode>()->block.get()).get(), gvar);
@@ -180,7 +180,7 @@ struct ScheduleStateNode::Splice {
         blocks.emplace(op, sref);
       }
       state->stmt2ref_.erase(op);
-      return sref.operator->();
+      return sref.get();
     });
     walker.Walk(src->stmt.value(), src->parent(), src->seq_index);
     for (const auto& [from, to] : reuse) {
@@ -230,7 +230,7 @@ struct ScheduleStateNode::Splice {
       }
       TVM_FFI_ICHECK(state->stmt2ref_.emplace(op, sref).second)
           << "a loop or block occurs twice in the rewritten program";
-      return sref.operator->();
+      return sref.get();
     });
     walker.Walk(tgt, parent, seq_index);
   }
@@ -330,7 +330,7 @@ void ScheduleStateNode::ForgetAround(const StmtSRefNode* scope_root) {
   TreeWalker([&](const StmtNode* op, StmtSRefNode*, int64_t) {
     StmtSRef sref = GetSRef(op);
     refresh(sref.get());
-    return sref.operator->();
+    return sref.get();
   }).Walk(scope_root->stmt.value(), nullptr, -1);
 }
 
@@ -404,7 +404,7 @@ void ScheduleStateNode::DebugVerify() {
         TVM_FFI_ICHECK(sref->parent() == parent) << "a reference has the wrong parent";
         TVM_FFI_ICHECK_EQ(sref->seq_index, index) << "a reference has the wrong position";
         ++count;
-        return sref.operator->();
+        return sref.get();
       }).Walk(func->body, nullptr, -1);
     }
     TVM_FFI_ICHECK_EQ(count, stmt2ref_.size()) << "references to statements that are gone";

@@ -112,7 +112,7 @@ ffi::Optional<TensorizeInfo> GetTensorizeLoopMapping(const Schedule& sch, const 
   const StmtSRef sref = sch->GetSRef(block_rv);
   std::optional<Description> desc = ReadDescription(desc_func);
   if (!desc.has_value() || sref->parent() == nullptr) return std::nullopt;
-  const State& state = *sch->state().operator->();
+  const State& state = *sch->state().get();
   const SBlockRealize realize = RealizeOf(state, sref);
   arith::Analyzer analyzer = AnalyzerAt(state, sref);
   auto pairs =
@@ -290,32 +290,32 @@ TVM_FFI_STATIC_INIT_BLOCK() {
            [](Schedule sch, ffi::String name) {
              TVM_FFI_CHECK(sch->func_working_on().has_value(), ValueError)
                  << "it is not clear in which function to look: call work_on first";
-             return !BlocksNamed(*sch->state().operator->(), std::string(name),
+             return !BlocksNamed(*sch->state().get(), std::string(name),
                                  sch->func_working_on().value())
                          .empty();
            })
       .def("s_tir.schedule.IsOutputBlock",
            [](Schedule sch, SBlockRV block) {
              const StmtSRef sref = sch->GetSRef(block);
-             return IsOutputBlock(sch->state().operator->(), sref, ScopeRootOf(sref));
+             return IsOutputBlock(sch->state().get(), sref, ScopeRootOf(sref));
            })
       .def("s_tir.schedule.IsReductionBlock",
            [](Schedule sch, SBlockRV block) {
-             return IsReductionBlock(sch->state().operator->(), sch->GetSRef(block));
+             return IsReductionBlock(sch->state().get(), sch->GetSRef(block));
            })
       .def("s_tir.schedule.IsTrivialBinding",
            [](Schedule sch, SBlockRV block) {
-             return IsTrivialBinding(*sch->state().operator->(), sch->GetSRef(block));
+             return IsTrivialBinding(*sch->state().get(), sch->GetSRef(block));
            })
       .def("s_tir.schedule.GetSBlockRealize",
            [](Schedule sch, SBlockRV block) {
-             return RealizeOf(*sch->state().operator->(), sch->GetSRef(block));
+             return RealizeOf(*sch->state().get(), sch->GetSRef(block));
            })
       .def("s_tir.schedule.GetLoopIterType", [](Schedule sch, LoopRV loop) -> ffi::String {
         const StmtSRef sref = sch->GetSRef(loop);
         LoopOf(sref);
         bool spatial = false, reduce = false, other = false;
-        const State& state = *sch->state().operator->();
+        const State& state = *sch->state().get();
         for (const StmtSRef& block : ChildBlocks(state, sref)) {
           const SBlockRealize realize = RealizeOf(state, block);
           for (size_t i = 0; i < realize->iter_values.size(); ++i) {

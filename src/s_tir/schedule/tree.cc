@@ -110,7 +110,7 @@ StmtSRef CommonAncestor(const std::vector<StmtSRef>& srefs) {
 }
 
 StmtSRef ChildTowards(const StmtSRef& ancestor, const StmtSRef& sref) {
-  StmtSRefNode* node = sref.operator->();
+  StmtSRefNode* node = sref.get();
   while (node->parent() != ancestor.get()) {
     node = node->parent();
     TVM_FFI_ICHECK(node != nullptr) << "the statement is not below the ancestor";

@@ -76,11 +76,12 @@ Span IRBuilder::CurrentSpan() {
 }
 
 void IRBuilder::Enter() const {
-  if (!get()->frames.empty()) {
-    TVM_FFI_THROW(ValueError) << "There are frame(s) left in the builder: " << get()->frames.size()
+  IRBuilderNode* self = operator->();
+  if (!self->frames.empty()) {
+    TVM_FFI_THROW(ValueError) << "There are frame(s) left in the builder: " << self->frames.size()
                               << ". Please use a fresh new builder every time building IRs";
   }
-  get()->result = std::nullopt;
+  self->result = std::nullopt;
   BuilderStack().push_back(*this);
 }
 

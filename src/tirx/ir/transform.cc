@@ -63,12 +63,25 @@ Pass Filter(std::function<bool(PrimFunc)> keep) {
       0, "tirx.Filter");
 }
 
+namespace {
+
+void RequireArgument(bool given, const char* function, const char* argument, const char* what) {
+  if (given) return;
+  TVM_FFI_THROW(TypeError) << function << ": argument `" << argument << "` must be " << what
+                           << ", got None";
+}
+
+}  // namespace
+
 TVM_FFI_STATIC_INIT_BLOCK() {
   PrimFuncPassNode::RegisterReflection();
   namespace refl = ffi::reflection;
   refl::GlobalDef()
       .def("tirx.transform.CreatePrimFuncPass",
            [](ffi::Function func, PassInfo info) {
+             const char* name = "tirx.transform.CreatePrimFuncPass";
+             RequireArgument(func.defined(), name, "pass_func", "a function");
+             RequireArgument(info.defined(), name, "info", "a PassInfo");
              return Pass(ffi::make_object<PrimFuncPassNode>(
                  [func](PrimFunc f, const IRModule& mod, const PassContext& ctx) {
                    return func(f, mod, ctx).cast<PrimFunc>();
@@ -77,9 +90,11 @@ TVM_FFI_STATIC_INIT_BLOCK() {
            })
       .def("tirx.transform.Apply",
            [](ffi::Function func) {
+             RequireArgument(func.defined(), "tirx.transform.Apply", "ftransform", "a function");
              return Apply([func](PrimFunc f) { return func(f).cast<PrimFunc>(); });
            })
       .def("tirx.transform.Filter", [](ffi::Function keep) {
+        RequireArgument(keep.defined(), "tirx.transform.Filter", "fcond", "a function");
         return Filter([keep](PrimFunc f) { return keep(f).cast<bool>(); });
       });
 }

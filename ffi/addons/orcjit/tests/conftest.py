@@ -3,7 +3,6 @@
 """Object files of the tests, compiled once per compiler and set of flags."""
 
 import importlib.util
-import os
 import shutil
 import subprocess
 import sys
@@ -12,12 +11,15 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parents[2] / "tests"))  # child_process.py
 for name, folder in (
     ("tvm_ffi", HERE.parents[2] / "python"),
     ("tvm_ffi_orcjit", HERE.parent / "python"),
 ):
     if importlib.util.find_spec(name) is None:
         sys.path.insert(0, str(folder))
+
+from child_process import python_environment  # noqa: E402
 
 from tvm_ffi import libinfo  # noqa: E402
 
@@ -81,7 +83,7 @@ def run_python(orcjit):
             capture_output=True,
             text=True,
             check=False,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+            env=python_environment(),
         )
 
     return run

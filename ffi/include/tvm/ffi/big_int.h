@@ -356,6 +356,13 @@ struct TypeTraits<BigInt> : public TypeTraitsBase {
 }  // namespace ffi
 }  // namespace tvm
 
+template <>
+struct std::hash<::tvm::ffi::BigInt> {
+  std::size_t operator()(const ::tvm::ffi::BigInt& value) const {
+    return static_cast<std::size_t>(value.hash());
+  }
+};
+
 #include <tvm/ffi/big_int_detail.h>
 
 #endif  // TVM_FFI_BIG_INT_H_

@@ -423,4 +423,23 @@ TVM_FFI_INLINE T CheckNotNull(T&& value, const char* kind, const char* text, con
 #define TVM_FFI_DCHECK_NOTNULL(x) (x)
 #endif
 
+namespace tvm {
+namespace ffi {
+namespace detail {
+
+[[noreturn]] TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE inline void ThrowNullReferenceTo(
+    const char* type_key) {
+  TVM_FFI_THROW(TypeError) << "expected an object of type `" << type_key << "`, got None";
+  TVM_FFI_UNREACHABLE();
+}
+
+template <typename TObject>
+[[noreturn]] TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE void ThrowNullReference() {
+  ThrowNullReferenceTo(TObject::_type_key);
+}
+
+}  // namespace detail
+}  // namespace ffi
+}  // namespace tvm
+
 #endif  // TVM_FFI_ERROR_H_

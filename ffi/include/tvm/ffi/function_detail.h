@@ -105,20 +105,34 @@ inline std::string CallSignature(const std::string* optional_name, FGetFuncSigna
          (f_sig == nullptr ? std::string() : f_sig());
 }
 
+TVM_FFI_COLD_CODE inline std::string ArgTypeMismatchText(int32_t arg_index,
+                                                         const std::string* optional_name,
+                                                         FGetFuncSignature f_sig,
+                                                         const std::string& expected,
+                                                         const std::string& found) {
+  return "Mismatched type on argument #" + std::to_string(arg_index) + " when calling: `" +
+         CallSignature(optional_name, f_sig) + "`. Expected `" + expected + "` but got `" + found +
+         "`";
+}
+
+TVM_FFI_COLD_CODE inline std::string ArgCountMismatchText(const std::string* optional_name,
+                                                          FGetFuncSignature f_sig, size_t expected,
+                                                          int32_t found) {
+  return "Mismatched number of arguments when calling: `" + CallSignature(optional_name, f_sig) +
+         "`. Expected " + std::to_string(expected) + " but got " + std::to_string(found) +
+         " arguments";
+}
+
 [[noreturn]] TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE inline void ThrowArgTypeMismatch(
     int32_t arg_index, const std::string* optional_name, FGetFuncSignature f_sig,
     const std::string& expected, const std::string& found) {
-  TVM_FFI_THROW(TypeError) << "Mismatched type on argument #" << arg_index << " when calling: `"
-                           << CallSignature(optional_name, f_sig) << "`. Expected `" << expected
-                           << "` but got `" << found << '`';
+  TVM_FFI_THROW(TypeError) << ArgTypeMismatchText(arg_index, optional_name, f_sig, expected, found);
   TVM_FFI_UNREACHABLE();
 }
 
 [[noreturn]] TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE inline void ThrowArgCountMismatch(
     const std::string* optional_name, FGetFuncSignature f_sig, size_t expected, int32_t found) {
-  TVM_FFI_THROW(TypeError) << "Mismatched number of arguments when calling: `"
-                           << CallSignature(optional_name, f_sig) << "`. Expected " << expected
-                           << " but got " << found << " arguments";
+  TVM_FFI_THROW(TypeError) << ArgCountMismatchText(optional_name, f_sig, expected, found);
   TVM_FFI_UNREACHABLE();
 }
 

@@ -358,9 +358,24 @@ class WeakObjectPtr {
   friend class WeakObjectPtr;
 };
 
+namespace detail {
+
+/// Throws TypeError; defined in error.h.
+template <typename TObject>
+[[noreturn]] void ThrowNullReference();
+
+/// For `operator->` of handles that may be null: None from another language ends up here.
+template <typename TObject>
+TVM_FFI_INLINE TObject* NotNull(TObject* ptr) {
+  if (TVM_FFI_PREDICT_FALSE(ptr == nullptr)) ThrowNullReference<std::remove_cv_t<TObject>>();
+  return ptr;
+}
+
+}  // namespace detail
+
 /// Base of all handles. Copying shares the object.
 ///
-/// A subclass gets `operator->`, `get` and constructors from
+/// A subclass gets `operator->` (TypeError when null), `get` and constructors from
 /// TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE or _NOTNULLABLE.
 class ObjectRef {
  public:
@@ -381,7 +396,7 @@ class ObjectRef {
 
   bool defined() const { return data_ != nullptr; }
   const Object* get() const { return data_.get(); }
-  const Object* operator->() const { return get(); }
+  const Object* operator->() const { return detail::NotNull(get()); }
   bool unique() const { return data_.unique(); }
   int use_count() const { return data_.use_count(); }
 
@@ -687,7 +702,10 @@ inline int32_t LookupTypeIndex(const char* key) {
 #define TVM_FFI_DEFINE_OBJECT_REF_ACCESS_(TypeName, ObjectName, Nullable)              \
   using __PtrType =                                                                    \
       std::conditional_t<(ObjectName::_type_mutable), ObjectName*, const ObjectName*>; \
-  __PtrType operator->() const { return static_cast<__PtrType>(data_.get()); }         \
+  __PtrType operator->() const {                                                       \
+    if constexpr (Nullable) return ::tvm::ffi::detail::NotNull(get());                 \
+    return get();                                                                      \
+  }                                                                                    \
   __PtrType get() const { return static_cast<__PtrType>(data_.get()); }                \
   [[maybe_unused]] static constexpr bool _type_is_nullable = Nullable;                 \
   using ContainerType = ObjectName

@@ -51,12 +51,12 @@ namespace detail {
 enum class OptionalLayout { kPointer, kAny, kStdOptional };
 
 /// Asks about pointers first: a node class may hold Optional<ObjectPtr<itself>> while it is
-/// still incomplete.
+/// still incomplete. An Any that is None differs from no value, so it needs a flag.
 template <typename T>
 constexpr OptionalLayout GetOptionalLayout() {
   if constexpr (use_object_ptr_optional_v<T>) {
     return OptionalLayout::kPointer;
-  } else if constexpr (storage_enabled_v<T>) {
+  } else if constexpr (storage_enabled_v<T> && !std::is_same_v<T, Any>) {
     return OptionalLayout::kAny;
   } else {
     return OptionalLayout::kStdOptional;
@@ -382,10 +382,10 @@ struct TypeTraits<Optional<T>> : public TypeTraitsBase {
     if constexpr (use_object_ptr_optional_v<T>) {
       detail::StoreObject(detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectPtr<Object>(src.data_),
                           result);
-    } else if constexpr (detail::storage_enabled_v<T>) {
+    } else if constexpr (detail::GetOptionalLayout<T>() == detail::OptionalLayout::kAny) {
       *result = AnyView(src.data_).CopyToTVMFFIAny();
     } else if (src.has_value()) {
-      TypeTraits<T>::CopyToAnyView(*src, result);
+      *result = AnyView(*src).CopyToTVMFFIAny();
     } else {
       detail::SetNone(result);
     }
@@ -395,10 +395,10 @@ struct TypeTraits<Optional<T>> : public TypeTraitsBase {
       detail::StoreObject(
           detail::ObjectUnsafe::MoveObjectPtrToTVMFFIObjectPtr<Object>(std::move(src.data_)),
           result);
-    } else if constexpr (detail::storage_enabled_v<T>) {
+    } else if constexpr (detail::GetOptionalLayout<T>() == detail::OptionalLayout::kAny) {
       *result = detail::AnyUnsafe::MoveAnyToTVMFFIAny(std::move(src.data_));
     } else if (src.has_value()) {
-      TypeTraits<T>::MoveToAny(*std::move(src), result);
+      *result = detail::AnyUnsafe::MoveAnyToTVMFFIAny(Any(*std::move(src)));
     } else {
       detail::SetNone(result);
     }

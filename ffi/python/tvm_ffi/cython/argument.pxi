@@ -283,7 +283,7 @@ cdef int _convert_dlpack_dtype(PyObject* arg, TVMFFIAny* out, void** owned, Call
     out.type_index = kTVMFFIDataType
     out.v_dtype.code = code
     out.v_dtype.bits = bits
-    out.v_dtype.lanes = <uint16_t>(<int>lanes)
+    out.v_dtype.lanes = _lanes_of(lanes)
     return 0
 
 
@@ -580,7 +580,7 @@ cdef _Converter _resolve_converter(object value, object cls):
         return _Converter.make(_convert_float_protocol, NULL)
     if hasattr(cls, "__tvm_ffi_value__"):
         return _Converter.make(_convert_value_protocol, NULL)
-    if isinstance(value, BaseException):
+    if isinstance(value, Exception):
         return _Converter.make(_convert_exception, NULL)
     if isinstance(value, ObjectConvertible):
         return _Converter.make(_convert_asobject, NULL)

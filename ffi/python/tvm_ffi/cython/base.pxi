@@ -22,6 +22,7 @@ import sys
 from _thread import RLock as _RLock
 from enum import IntEnum
 from numbers import Integral, Real
+from operator import index as _index
 
 
 cdef extern from "dlpack/dlpack.h" nogil:

@@ -10,6 +10,21 @@ cdef extern from "tvm/ffi/c_api.h" nogil:
 
     TVMFFISeqCell* TVMFFISeqGetCellPtr(void*)
 
+cdef extern from *:
+    """
+    /// Index as a C number; one too large for that becomes the largest or smallest. -1 with an error
+    /// pending if it is no index.
+    static inline Py_ssize_t tvm_ffi_py_index(PyObject* index) {
+      if (PyLong_CheckExact(index)) {
+        int overflow = 0;
+        const long long value = PyLong_AsLongLongAndOverflow(index, &overflow);
+        if (overflow == 0) return static_cast<Py_ssize_t>(value);
+      }
+      return PyNumber_AsSsize_t(index, nullptr);
+    }
+    """
+    Py_ssize_t _clipped_index "tvm_ffi_py_index"(object)
+
 
 cdef class _SequenceState(_ContainerState):
     """Element access of Array and List."""
@@ -25,9 +40,10 @@ cdef class _SequenceState(_ContainerState):
         cdef Py_ssize_t wanted
         cdef Py_ssize_t position
         if isinstance(index, slice):
-            start, stop, step = index.indices(TVMFFISeqGetCellPtr(_handle_of(self)).size)
-            return _seq_slice(self, start, stop, step)
-        wanted = index
+            return _seq_slice(self, index)
+        wanted = _clipped_index(index)
+        if wanted == -1 and PyErr_Occurred() != NULL:
+            _raise_no_index(index)
         cell = TVMFFISeqGetCellPtr(_handle_of(self))
         position = wanted + cell.size if wanted < 0 else wanted
         if position < 0 or position >= cell.size:
@@ -78,11 +94,21 @@ cdef class _SequenceIterator:
             else max(0, TVMFFISeqGetCellPtr(self.handle).size - self.index)
 
 
-cdef list _seq_slice(_ContainerState seq, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step):
-    """List of the elements of a normalised slice."""
+cdef int _raise_no_index(object index) except -1:
+    PyErr_Clear()
+    if hasattr(type(index), "__index__"):
+        _index(index)  # fails in its own way
+    raise TypeError(f"indices must be integers or slices, not {type(index).__name__}")
+
+
+cdef list _seq_slice(_ContainerState seq, object wanted):
+    """List of the elements of a slice."""
     cdef list out = []
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, start, stop, step
+    cdef Py_ssize_t bound = TVMFFISeqGetCellPtr(_handle_of(seq)).size + 1
     cdef TVMFFISeqCell* cell
+    start, stop, wide_step = wanted.indices(bound - 1)
+    step = max(-bound, min(wide_step, bound))  # may not fit; a larger one takes the same element
     for i in range(start, stop, step):
         cell = TVMFFISeqGetCellPtr(_handle_of(seq))
         if i < 0 or i >= cell.size:

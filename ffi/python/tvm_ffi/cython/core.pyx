@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, binding=True
+# cython: language_level=3, binding=True
 # cython: embedsignature=False, annotation_typing=False, freethreading_compatible=True
 # distutils: language=c++
 # SPDX-License-Identifier: Apache-2.0

@@ -86,8 +86,15 @@ def _create_cdtype_from_tuple(cls, code, bits, lanes):
     cdef DataType out = cls.__new__(cls)
     out.value.code = code
     out.value.bits = bits
-    out.value.lanes = <uint16_t>(<int>lanes)
+    out.value.lanes = _lanes_of(lanes)
     return out
+
+
+cdef uint16_t _lanes_of(object lanes) except? 0:
+    """Lanes as DLPack stores them; those of a scalable vector are negative."""
+    if not -0x8000 <= lanes <= 0xFFFF:
+        raise OverflowError(f"lanes of a dtype must fit 16 bits, got {lanes}")
+    return <uint16_t>(<int>lanes)
 
 
 _CLASS_DTYPE = None
@@ -186,7 +193,6 @@ cdef class Device:
     def __init__(self, device_type, index=None):
         if isinstance(device_type, str):
             name, colon, suffix = device_type.partition(":")
-            name = name.strip()
             kind = _DEVICE_TYPES.get(name)
             if kind is None:
                 raise ValueError(f"Unknown device: {name}")
@@ -194,10 +200,10 @@ cdef class Device:
                 if index is not None:
                     raise ValueError(
                         f"device {device_type!r} already names an index, got index={index} too")
-                try:
-                    index = int(suffix.strip())
-                except ValueError:
-                    raise ValueError(f"Invalid device index: {suffix.strip()}") from None
+                digits = suffix[1:] if suffix[:1] in ("-", "+") else suffix
+                if not (digits.isascii() and digits.isdigit()):
+                    raise ValueError(f"Invalid device index: {suffix}")
+                index = int(suffix)
         elif isinstance(device_type, Integral):
             kind = int(device_type)
         else:

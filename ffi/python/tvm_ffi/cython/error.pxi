@@ -28,6 +28,21 @@ for _cls in (RuntimeError, ValueError, TypeError, AttributeError, KeyError, Inde
     _register_error_kind(_cls.__name__, _cls)
 
 
+cdef str _require_text(value, str what):
+    if not isinstance(value, str):
+        raise TypeError(f"{what} of an Error must be a str, got {type(value).__name__}")
+    return str(value)
+
+
+cdef void* _copy_error(void* handle) except NULL:
+    """New error of the same content that carries no exception."""
+    cdef TVMFFIErrorCell* cell = TVMFFIErrorGetCellPtr(handle)
+    cdef void* out = NULL
+    _check(TVMFFIErrorCreateWithCauseAndExtraContext(
+        &cell.kind, &cell.message, &cell.backtrace, cell.cause_chain, cell.extra_context, &out))
+    return out
+
+
 cdef class Error(CObject):
     """Error value: kind, message and backtrace.
 
@@ -38,9 +53,9 @@ cdef class Error(CObject):
     """
 
     def __init__(self, kind, message, backtrace=""):
-        cdef str kind_text = str(kind)
-        cdef str message_text = str(message)
-        cdef str backtrace_text = str(backtrace)
+        cdef str kind_text = _require_text(kind, "kind")
+        cdef str message_text = _require_text(message, "message")
+        cdef str backtrace_text = _require_text(backtrace, "backtrace")
         cdef TVMFFIByteArray kind_bytes = _byte_array(kind_text)
         cdef TVMFFIByteArray message_bytes = _byte_array(message_text)
         cdef TVMFFIByteArray backtrace_bytes = _byte_array(backtrace_text)
@@ -50,6 +65,14 @@ cdef class Error(CObject):
 
     def __reduce__(self):
         return (Error, (self.kind, self.message, self.backtrace))
+
+    def __copy__(self):
+        cdef Error out = Error.__new__(Error)
+        out.chandle = _copy_error(_handle_of(self))
+        return out
+
+    def __deepcopy__(self, memo):
+        return self.__copy__()
 
     @property
     def kind(self):
@@ -80,7 +103,7 @@ cdef class Error(CObject):
 
     def update_backtrace(self, backtrace):
         """Replace the backtrace."""
-        cdef str text = str(backtrace)
+        cdef str text = _require_text(backtrace, "backtrace")
         cdef TVMFFIByteArray bytes = _byte_array(text)
         cdef void* handle = _handle_of(self)
         _update_backtrace(handle, &bytes)
@@ -190,9 +213,7 @@ cdef object _to_exception(void* handle):
         Py_XDECREF(original)
         if TVMFFIObjectUseCount(handle) > 1:
             # `handle` keeps the exception; tie the exception to a copy that does not.
-            _check(TVMFFIErrorCreateWithCauseAndExtraContext(
-                &cell.kind, &cell.message, &cell.backtrace, cell.cause_chain, cell.extra_context,
-                &plain))
+            plain = _copy_error(handle)
     else:
         exception = _exception_of_kind(_text(&cell.kind), _text(&cell.message))
     if plain == NULL:
@@ -218,9 +239,16 @@ cdef extern from *:
           __atomic_load_n(&static_cast<TVMFFIObject*>(handle)->combined_ref_count,
                           __ATOMIC_RELAXED));
     }
-    /// Makes `exception` pending with the traceback it carries, adding no frame.
+    /// Makes `exception` pending with the traceback it carries, adding no frame. One that was
+    /// raised in Python while another was handled knows so already.
     static inline void tvm_ffi_py_set_pending(PyObject* exception) {
       PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(exception));
+      PyObject* context = PyException_GetContext(exception);
+      if (context == nullptr) {
+        PyErr_SetObject(type, exception);
+        return;
+      }
+      Py_DECREF(context);
       Py_INCREF(type);
       Py_INCREF(exception);
       PyErr_Restore(type, exception, PyException_GetTraceback(exception));

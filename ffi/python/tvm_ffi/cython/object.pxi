@@ -251,6 +251,19 @@ def _convert_to_opaque_object(value):
     return obj
 
 
+def _testing_drop_last_ref_without_thread_state():
+    """Let go of the last reference to a Python object while this thread does not hold the GIL."""
+    import weakref
+    held = type("Held", (), {})()
+    watch = weakref.ref(held)
+    cdef void* handle = _new_opaque(<PyObject*>held)
+    del held
+    with nogil:
+        TVMFFIObjectDecRef(handle)
+    if watch() is not None:
+        raise RuntimeError("the object outlived its last reference")
+
+
 def _new_object(cls):
     """Empty wrapper of class `cls`, to be filled by ``__setstate__``."""
     return cls.__new__(cls)

@@ -133,9 +133,9 @@ inline bool RaiseKnownError(int status) {
     TVMFFIObjectDecRef(handle);
     return false;
   }
-  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(exception));
-  Py_INCREF(type);
-  PyErr_Restore(type, exception, nullptr);
+  // Sets `__context__` when another exception is being handled.
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception);
+  Py_DECREF(exception);
   const Py_ssize_t n = frames == nullptr ? 0 : TupleSize(frames);
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyTraceBack_Here(reinterpret_cast<PyFrameObject*>(TupleItem(TupleItem(frames, i), 0)));

@@ -124,7 +124,7 @@ class TypeSchema:
                  fallback=None, named_args=None, type_key=None):
         self.origin = origin
         if args is not None:
-            args = tuple(args)
+            args = _schemas(args)
         if origin == "Callable":
             args, named_args = _callable_groups(args, named_args)
         elif origin == "Union":
@@ -233,7 +233,7 @@ class TypeSchema:
     def is_subtype_of(self, target_cls):
         """Tell whether every value of this schema is an instance of a registered class."""
         index = self.origin_type_index
-        target = _CLASS_TO_INFO.get(target_cls)
+        target = _CLASS_TO_INFO.get(target_cls) if isinstance(target_cls, type) else None
         if target is None or index < kTVMFFIStaticObjectBegin:
             return False
         return bool(IsInstance(index, target.type_index))
@@ -270,16 +270,27 @@ def _index_of_origin(origin):
     return _ORIGIN_TYPE_INDEX_UNKNOWN if index is None else index
 
 
+cdef tuple _schemas(args):
+    cdef tuple schemas = tuple(args)
+    for schema in schemas:
+        if not isinstance(schema, TypeSchema):
+            raise TypeError(
+                f"schema arguments must be TypeSchema instances, got {type(schema).__name__}")
+    return schemas
+
+
 cdef tuple _callable_groups(args, named_args):
     """Normalised (args, named_args) of a Callable: named groups only."""
     if named_args is None:
         if not args:
             return (), None
         named_args = {"return": args[:1], "params": args[1:]}
+    elif args or not set(named_args) <= {"return", "params"}:
+        raise ValueError("Callable uses only named return and params groups")
     groups = {}
     for name in ("return", "params"):
         if name in named_args:
-            groups[name] = tuple(named_args[name])
+            groups[name] = _schemas(named_args[name])
     if len(groups.get("return", ())) != 1:
         raise ValueError("Callable return group must contain exactly one type")
     return (), groups
@@ -289,6 +300,8 @@ def _schema_of_json(obj):
     if not isinstance(obj, dict) or "type" not in obj:
         raise TypeError(f"expected schema dict with 'type' key, got {type(obj).__name__}")
     key = obj["type"]
+    if not isinstance(key, str):
+        raise TypeError(f"schema type must be a string, got {type(key).__name__}")
     origin = _TYPE_SCHEMA_ORIGIN_CONVERTER.get(key, key)
     args = obj.get("args")
     if args is not None:
@@ -297,6 +310,8 @@ def _schema_of_json(obj):
         args = tuple([_nested_schema(arg) for arg in args])
     groups = obj.get("named_args")
     if groups is not None:
+        if not isinstance(groups, dict):
+            raise TypeError("named_args must be a map of names to type lists")
         groups = {name: tuple([_nested_schema(arg) for arg in group])
                   for name, group in groups.items()}
     fallback = obj.get("fallback")
@@ -425,6 +440,8 @@ cdef object _schema_of_class(cls, tuple args):
         for name, base in (("str", String), ("bytes", Bytes), ("ffi.Shape", _CLASS_SHAPE)):
             if base is not None and issubclass(cls, base):
                 return TypeSchema(name)
+    if hasattr(cls, "__dlpack__"):  # arrays of other packages become tensors
+        return TypeSchema("Tensor")
     raise TypeError(f"Cannot convert {cls!r} to TypeSchema")
 
 

@@ -268,10 +268,12 @@ cdef class Tensor(CObject):
     def size(self, idx):
         """Extent of one axis; negative counts from the back."""
         cdef DLTensor* view = _tensor_view(self)
-        cdef int64_t position = idx
-        if position < -view.ndim or position >= view.ndim:
+        cdef int64_t position
+        axis = _index(idx)
+        if axis < -view.ndim or axis >= view.ndim:
             raise IndexError(
                 f"Dimension {idx} out of range for tensor with {view.ndim} dimensions")
+        position = axis
         return view.shape[position + view.ndim if position < 0 else position]
 
     def numel(self):

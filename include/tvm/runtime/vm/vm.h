@@ -5,6 +5,7 @@
 #ifndef TVM_RUNTIME_VM_VM_H_
 #define TVM_RUNTIME_VM_VM_H_
 
+#include <tvm/ffi/error.h>
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/string.h>
@@ -76,7 +77,9 @@ class VirtualMachine : public ffi::ModuleObj {
   TVM_RUNTIME_DLL static ffi::ObjectPtr<VirtualMachine> Create();
   /// The machine behind the first argument of a builtin.
   static VirtualMachine* GetContextPtr(ffi::AnyView arg) {
-    return static_cast<VirtualMachine*>(arg.cast<void*>());
+    auto* vm = static_cast<VirtualMachine*>(arg.cast<void*>());
+    if (vm == nullptr) TVM_FFI_THROW(TypeError) << "expected a virtual machine, got None";
+    return vm;
   }
 };
 

@@ -17,7 +17,7 @@ namespace {
 /// The loops from just below `top` down to `loop`, a chain.
 std::vector<StmtSRef> ChainBelow(const StmtSRef& top, const StmtSRef& loop) {
   std::vector<StmtSRef> chain;
-  for (StmtSRefNode* node = loop.operator->(); node != top.get(); node = node->parent()) {
+  for (StmtSRefNode* node = loop.get(); node != top.get(); node = node->parent()) {
     chain.push_back(ffi::GetRef<StmtSRef>(node));
   }
   std::vector<StmtSRef> result(chain.rbegin(), chain.rend());

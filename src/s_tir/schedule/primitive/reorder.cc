@@ -28,7 +28,7 @@ std::vector<StmtSRef> FindChain(const std::vector<StmtSRef>& loops) {
   }
   std::vector<StmtSRef> chain;
   size_t found = 0;
-  for (StmtSRefNode* node = bottom.operator->(); found < loops.size(); node = node->parent()) {
+  for (StmtSRefNode* node = bottom.get(); found < loops.size(); node = node->parent()) {
     SCHEDULE_CHECK(node != nullptr && node->StmtAs<ForNode>() != nullptr, loops[0], bottom)
         << "The loops to reorder, such as {0} and {1}, have to be nested in each other, below one "
            "block";

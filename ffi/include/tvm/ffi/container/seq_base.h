@@ -134,7 +134,7 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
   }
   void CheckRange(int64_t first, int64_t last) const {
     if (first < 0 || first > TVMFFISeqCell::size) ThrowOutOfBounds(first);
-    if (last < first || last > TVMFFISeqCell::size) ThrowOutOfBounds(last);
+    if (last < first || last > TVMFFISeqCell::size) ThrowOutOfBounds(last - 1);
   }
   [[noreturn]] TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE void ThrowOutOfBounds(int64_t i) const {
     TVM_FFI_THROW(IndexError) << "Index " << i << " out of bounds " << TVMFFISeqCell::size;

@@ -38,17 +38,18 @@ inline bool IsDirectAddressDevice(const DLDevice& device) {
   }
 }
 
-/// Whether the elements are packed in row-major order.
+/// Whether the elements are packed in row-major order; true if there are none.
 inline bool IsContiguous(const DLTensor& arr) {
   if (arr.strides == nullptr) return true;
   int64_t expected = 1;
+  bool packed = true;
   for (int32_t i = arr.ndim; i-- > 0;) {
     if (arr.shape[i] == 0) return true;
-    if (arr.shape[i] == 1) continue;  // its stride is never used
-    if (arr.strides[i] != expected) return false;
+    if (arr.shape[i] == 1 || !packed) continue;  // the stride of one element is never used
+    packed = arr.strides[i] == expected;
     expected *= arr.shape[i];
   }
-  return true;
+  return packed;
 }
 
 /// Whether the first element sits on an `alignment`-byte boundary.
@@ -260,7 +261,7 @@ class Tensor : public ObjectRef, public detail::TensorAccess<Tensor> {
   DLManagedTensor* ToDLPack() const { return get()->ToDLPack(); }
   DLManagedTensorVersioned* ToDLPackVersioned() const { return get()->ToDLPackVersioned(); }
   const DLTensor* GetDLTensorPtr() const { return get(); }
-  const TensorObj* operator->() const { return get(); }
+  const TensorObj* operator->() const { return detail::NotNull(get()); }
   const TensorObj* get() const { return static_cast<const TensorObj*>(data_.get()); }
 
   static constexpr bool _type_is_nullable = true;
@@ -270,7 +271,7 @@ class Tensor : public ObjectRef, public detail::TensorAccess<Tensor> {
   TensorObj* get_mutable() const { return static_cast<TensorObj*>(data_.get()); }
 
  private:
-  const DLTensor& dl() const { return *get(); }
+  const DLTensor& dl() const { return *detail::NotNull(get()); }
   static Tensor FromHandle(TVMFFIObjectHandle handle) {
     return Tensor(
         detail::ObjectUnsafe::ObjectPtrFromOwned<TensorObj>(static_cast<TVMFFIObject*>(handle)));

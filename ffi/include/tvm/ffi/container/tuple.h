@@ -62,6 +62,10 @@ class Tuple : public ObjectRef {
   /// Elements are default constructed.
   Tuple() { Fill(Types()...); }
   explicit Tuple(UnsafeInit tag) : ObjectRef(tag) {}
+  /// Takes an array whose elements are of the right types already.
+  explicit Tuple(ObjectPtr<Object> n) : ObjectRef(std::move(n)) {
+    TVM_FFI_ICHECK(data_ != nullptr) << "a Tuple is never null";
+  }
   Tuple(const Tuple&) = default;
   Tuple(Tuple&&) noexcept = default;
   Tuple& operator=(const Tuple&) = default;

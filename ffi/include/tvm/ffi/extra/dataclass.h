@@ -5,12 +5,15 @@
 #define TVM_FFI_EXTRA_DATACLASS_H_
 
 #include <tvm/ffi/any.h>
+#include <tvm/ffi/container/variant.h>
 #include <tvm/ffi/extra/base.h>
 #include <tvm/ffi/function.h>
+#include <tvm/ffi/optional.h>
 #include <tvm/ffi/reflection/accessor.h>
 #include <tvm/ffi/string.h>
 
 #include <cstdint>
+#include <ostream>
 
 namespace tvm {
 namespace ffi {
@@ -20,6 +23,22 @@ TVM_FFI_EXTRA_CXX_API Any DeepCopy(const Any& value);
 
 /// Text in Python style; a cycle prints as `...`.
 TVM_FFI_EXTRA_CXX_API String ReprPrint(const Any& value);
+
+/// Streams print like `ReprPrint`; a type with an `operator<<` of its own keeps that.
+inline std::ostream& operator<<(std::ostream& os, const Any& value) {
+  return os << ReprPrint(value);
+}
+inline std::ostream& operator<<(std::ostream& os, const ObjectRef& value) {
+  return os << ReprPrint(Any(value));
+}
+template <typename... V>
+std::ostream& operator<<(std::ostream& os, const Variant<V...>& value) {
+  return os << ReprPrint(Any(value));
+}
+template <typename T>
+std::ostream& operator<<(std::ostream& os, const Optional<T>& value) {
+  return os << ReprPrint(Any(value));
+}
 
 TVM_FFI_EXTRA_CXX_API int64_t RecursiveHash(const Any& value);
 

@@ -43,4 +43,12 @@ class StructuralKey : public ObjectRef {
 
 }  // namespace ffi
 }  // namespace tvm
+
+template <>
+struct std::hash<::tvm::ffi::StructuralKey> {
+  std::size_t operator()(const ::tvm::ffi::StructuralKey& key) const {
+    return static_cast<std::size_t>(key->hash_i64);
+  }
+};
+
 #endif  // TVM_FFI_EXTRA_STRUCTURAL_KEY_H_

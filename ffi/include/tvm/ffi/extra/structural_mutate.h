@@ -284,12 +284,20 @@ inline InplaceMode ModeFor(bool in_place) {
   return in_place ? InplaceMode::kAllow : InplaceMode::kDisallow;
 }
 
-/// Result for `value`, where returning the same object means unchanged.
-inline Any Normalized(Any result, AnyView value) {
-  if (IsObject(RawAny(result)) && RawAny(result).v_obj == RawAny(value).v_obj) {
-    return Any(Unchanged{});
+/// The same object or plain value, or the same text or number: another language may have made
+/// its object anew.
+inline bool IsSameValue(const Any& result, AnyView value) {
+  if (AnyView(result).same_as(value)) return true;
+  const int32_t from = value.type_index(), to = result.type_index();
+  if ((IsStringIndex(from) && IsStringIndex(to)) || (IsBytesIndex(from) && IsBytesIndex(to))) {
+    return BytesContent(&RawAny(result)) == BytesContent(&RawAny(value));
   }
-  return result;
+  return from == kTVMFFIBigInt && to == kTVMFFIBigInt && AnyEqual()(result, Any(value));
+}
+
+/// Result for `value`, where returning the same value means unchanged.
+inline Any Normalized(Any result, AnyView value) {
+  return IsSameValue(result, value) ? Any(Unchanged{}) : result;
 }
 
 class DefaultMutation {

@@ -41,7 +41,7 @@ class OverloadSet {
     }
     std::string lines;
     for (size_t i = 0; i < candidates_.size(); ++i) {
-      lines += "\n  Overload #" + std::to_string(i) + ": " + name_ + candidates_[i]->Signature();
+      lines += "\nOverload #" + std::to_string(i) + ": " + candidates_[i]->Mismatch(name_, args);
     }
     TVM_FFI_THROW(TypeError) << "No matching overload found when calling: `" << name_ << "` with "
                              << args.size() << " arguments:" << lines;
@@ -51,7 +51,8 @@ class OverloadSet {
   struct CandidateBase {
     virtual ~CandidateBase() = default;
     virtual bool TryCall(PackedArgs args, Any* result) const = 0;
-    virtual std::string Signature() const = 0;
+    /// Why this candidate does not take the call.
+    virtual std::string Mismatch(const std::string& name, PackedArgs args) const = 0;
   };
 
   template <typename F>
@@ -65,7 +66,32 @@ class OverloadSet {
       return TryCallWith(args, result, std::make_index_sequence<Info::num_args>{});
     }
 
-    std::string Signature() const final { return Info::Sig(); }
+    std::string Mismatch(const std::string& name, PackedArgs args) const final {
+      if (static_cast<size_t>(args.size()) != Info::num_args) {
+        return detail::ArgCountMismatchText(&name, &Info::Sig, Info::num_args, args.size());
+      }
+      return FirstMismatch(name, args, std::make_index_sequence<Info::num_args>{});
+    }
+
+    template <size_t... I>
+    static std::string FirstMismatch([[maybe_unused]] const std::string& name,
+                                     [[maybe_unused]] PackedArgs args, std::index_sequence<I...>) {
+      std::string text;
+      (AppendMismatch<I>(name, args, &text), ...);
+      return text;
+    }
+
+    template <size_t I>
+    static void AppendMismatch(const std::string& name, const PackedArgs& args, std::string* text) {
+      using Arg = detail::RemoveCvRef<std::tuple_element_t<I, typename Info::ArgType>>;
+      if constexpr (!std::is_same_v<Arg, Any> && !std::is_same_v<Arg, AnyView>) {
+        if (!text->empty() || Convert<I>(args).has_value()) return;
+        const TVMFFIAny raw = args[static_cast<int>(I)].CopyToTVMFFIAny();
+        *text = detail::ArgTypeMismatchText(static_cast<int32_t>(I), &name, &Info::Sig,
+                                            detail::Type2Str<Arg>::v(),
+                                            TypeTraits<Arg>::GetMismatchTypeInfo(&raw));
+      }
+    }
 
     template <size_t... I>
     bool TryCallWith([[maybe_unused]] PackedArgs args, Any* result,
