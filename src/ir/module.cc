@@ -194,10 +194,10 @@ int64_t ModuleHash(const IRModule& mod, int64_t init, const ffi::Function& hash)
   return value;
 }
 
-/// Functions given as {name or variable: function}.
 /// The object itself: what Python calls changes it without a copy.
 IRModuleNode* Shared(const IRModule& mod) { return const_cast<IRModuleNode*>(mod.operator->()); }
 
+/// The variable that a key of {name or variable: function} stands for.
 GlobalVar AsGlobalVar(const IRModule& mod, const ffi::Any& key) {
   if (auto var = key.as<GlobalVar>()) return *var;
   ffi::String name = key.cast<ffi::String>();
