@@ -4,12 +4,12 @@
 
     ./dev bench ffi --released VENV [--ours PYTHON] [--rows WORD] [--check]
 
-VENV holds the released apache-tvm-ffi with numpy, nanobind and cython
+VENV holds the released apache-tvm-ffi with numpy, pytest, nanobind and cython
 (ffi/tests/interop/make_release_venv.sh makes one). Ours is the tree's own build unless --ours names
 another interpreter. Each subject is a process of its own; rows are measured in turns, so that noise
 hits all alike. Calls are measured with the interpreter lock kept, as the peers do, and released,
 which is the default of both tvm_ffi packages. Writes out/bench/ffi.json. --check exits 1 if a row
-misses its goal.
+misses its goal or a subject does not start.
 """
 
 import argparse
@@ -123,7 +123,7 @@ def judge(row, nanoseconds):
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    ap.add_argument("--released", required=True)
+    ap.add_argument("--released", required=True, type=os.path.abspath)
     ap.add_argument("--ours", help="interpreter with our package installed")
     ap.add_argument("--library-path", default=os.environ.get("TVM_LIBRARY_PATH", ""))
     ap.add_argument("--rounds", type=int, default=15)
@@ -146,7 +146,7 @@ def main():
     subjects += [(kind, kind, release_python, foreign) for kind in built]
     if a.only:
         subjects = [s for s in subjects if s[0] in a.only.split(",")]
-    workers, rows, failed = [], [], {}
+    workers, rows, failed, over = [], [], {}, False
     for name, kind, python, env in subjects:
         worker = common.Worker(
             name,
@@ -156,6 +156,7 @@ def main():
         )
         if worker.state["event"] != "ready":
             print(name, worker.state, file=sys.stderr)
+            over = True
             continue
         workers.append(worker)
         failed[name] = worker.state["failed"]
@@ -174,7 +175,7 @@ def main():
         for name, of in times.items()
     }
     names = [w.name for w in workers]
-    table, over = [], False
+    table = []
     for row in rows:
         peer, released, verdict = judge(row, medians) if "ours" in medians else (None, None, "")
         over |= verdict not in ("ok", "")

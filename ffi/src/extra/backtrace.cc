@@ -56,9 +56,10 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
 /// Where another language called: the C entries, or the interpreter, whose frames a Python
 /// traceback shows better.
 bool IsBoundary(std::string_view name) {
-  return name == "TVMFFIFunctionCall" || StartsWith(name, "tvm::ffi::detail::SafeCallThroughCpp") ||
-         StartsWith(name, "tvm_ffi_py::FunctionVectorcall") || StartsWith(name, "Py") ||
-         StartsWith(name, "_Py");
+  return name == "TVMFFIFunctionCall" || StartsWith(name, "Py") || StartsWith(name, "_Py") ||
+         StartsWith(name, "tvm_ffi_py::FunctionVectorcall") ||
+         (StartsWith(name, "tvm::ffi::detail::FunctionObjImpl<") &&
+          name.find(">::SafeCall(") != std::string_view::npos);
 }
 
 /// Plumbing that says nothing about the failure.

@@ -92,6 +92,8 @@ TVM_DLL Expr MakeOp(std::string_view name, Array<Expr> args,
                     std::initializer_list<std::pair<const char*, ffi::Any>> attrs = {});
 /// The same call with other operands (attributes kept, type missing).
 TVM_DLL Call CallWithArgs(const CallNode* call, Array<Expr> args);
+/// The same call with operands of the same types: its type stays.
+TVM_DLL Call CallWithSameTypes(const CallNode* call, Array<Expr> args);
 
 /// Attribute structure of a call as T.
 template <typename T>

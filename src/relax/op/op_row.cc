@@ -277,6 +277,10 @@ Call CallWithArgs(const CallNode* call, Array<Expr> args) {
   return Call(call->op, std::move(args), call->attrs, call->ty_args, call->span);
 }
 
+Call CallWithSameTypes(const CallNode* call, Array<Expr> args) {
+  return Call(call->ty, call->op, std::move(args), call->attrs, call->ty_args, call->span);
+}
+
 namespace {
 
 /// Function in an attribute table for the operator of a call; `keep` holds the result.

@@ -493,6 +493,18 @@ const std::unordered_map<std::string_view, Rule>& MoveRules() {
 
 }  // namespace
 
+bool IsHostStep(const Call& call, DataType from, DataType to) {
+  const auto* op = call->op.as<OpNode>();
+  if (op == nullptr) return false;
+  const std::string_view name(op->name.data(), op->name.size());
+  if (name == "relax.permute_dims" || name == "relax.reshape" || name == "relax.expand_dims") {
+    return to.lanes() == 1 && (to.bits() == 8 || to.bits() == 16 || to.bits() == 32);
+  }
+  const DataType single = DataType::Float(32);
+  if (name == "relax.astype") return from == single && to.is_bfloat16();
+  return name == "relax.multiply" && from == single && to == single;
+}
+
 Optional<Expr> EvalOnHost(const Call& call) {
   const auto* op = call->op.as<OpNode>();
   if (op == nullptr) return std::nullopt;

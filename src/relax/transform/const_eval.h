@@ -15,6 +15,9 @@ namespace relax {
 /// Value of a call whose tensor operands are constants: a Constant, or a Tuple of them. Undefined
 /// when the operator, or its element type, is not covered.
 Optional<Expr> EvalOnHost(const Call& call);
+/// Whether EvalOnHost is sure of a value, whatever the elements: the moves, casts and products that
+/// a weight goes through on its way from the model into a kernel.
+bool IsHostStep(const Call& call, DataType from, DataType to);
 
 /// Elements of `src` at `offset + sum(i[d] * stride[d])` (in elements) as a new compact tensor.
 ffi::Tensor CopyStrided(const ffi::Tensor& src, const std::vector<int64_t>& shape,

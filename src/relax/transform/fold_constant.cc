@@ -147,7 +147,7 @@ class Folder : public ExprMutatorBase {
     for (const Expr& a : call->args) any = any || late_.Has(a);
     if (!any) return call;
     Array<Expr> args = call->args.Map([this](const Expr& a) { return late_.Make(a); });
-    return Call(call->ty, call->op, args, call->attrs, call->ty_args, call->span);
+    return CallWithSameTypes(call.get(), std::move(args));
   }
 
   /// Remembers a call that needs a compiled kernel.

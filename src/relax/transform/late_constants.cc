@@ -4,9 +4,6 @@
 
 #include <tvm/relax/op_row.h>
 
-#include <string_view>
-
-#include "relax/op/call_like.h"
 #include "relax/transform/const_eval.h"
 
 namespace tvm {
@@ -28,19 +25,6 @@ bool IsHostConstant(const Expr& e) {
   return c != nullptr && c->data.device().device_type == kDLCPU && c->data.IsContiguous();
 }
 
-/// Whether the host evaluates the operator for these types; see EvalOnHost.
-bool IsStep(const Call& call, DataType from, DataType to) {
-  const auto* op = call->op.as<OpNode>();
-  if (op == nullptr) return false;
-  const std::string_view name(op->name.data(), op->name.size());
-  if (name == "relax.permute_dims" || name == "relax.reshape" || name == "relax.expand_dims") {
-    return to.lanes() == 1 && (to.bits() == 8 || to.bits() == 16 || to.bits() == 32);
-  }
-  const DataType single = DataType::Float(32);
-  if (name == "relax.astype") return from == single && to.is_bfloat16();
-  return name == "relax.multiply" && from == single && to == single;
-}
-
 }  // namespace
 
 bool LateConstants::Accepts(const Call& call) const {
@@ -54,7 +38,7 @@ bool LateConstants::Accepts(const Call& call) const {
     if (arg.as<ShapeExprNode>()) continue;
     if (!IsHostConstant(arg) && !Has(arg)) return false;
   }
-  return IsStep(call, in->ElementType(), out->ElementType());
+  return IsHostStep(call, in->ElementType(), out->ElementType());
 }
 
 void LateConstants::Clear() {
@@ -69,8 +53,7 @@ Expr LateConstants::Make(const Expr& e) const {
   if (it == calls_.end()) return e;
   const Call& call = it->second;
   Array<Expr> args = call->args.Map([this](const Expr& arg) { return Make(arg); });
-  Call made(call->ty, call->op, args, call->attrs, call->ty_args, call->span);
-  Optional<Expr> value = EvalOnHost(made);
+  Optional<Expr> value = EvalOnHost(CallWithSameTypes(call.get(), std::move(args)));
   TVM_FFI_ICHECK(value.has_value()) << "the host cannot evaluate " << call->op;
   return value.value();
 }

@@ -228,7 +228,7 @@ class GroupLowering : public ExprMutator {
       return late_.Keep(a);
     });
     if (!any) return call;
-    return Call(call->ty, call->op, args, call->attrs, call->ty_args, call->span);
+    return CallWithSameTypes(call.get(), std::move(args));
   }
 
   Expr CallGroup(const std::vector<std::pair<Var, Call>>& ops, int anchor,

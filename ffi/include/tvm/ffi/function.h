@@ -88,16 +88,6 @@ class PackedArgsSetter {
   AnyView* args_;
 };
 
-/// The C entry of every C++ function object: one shared copy that forwards to `cpp_call`.
-inline int SafeCallThroughCpp(void* self, const TVMFFIAny* args, int32_t num_args,
-                              TVMFFIAny* result) {
-  TVM_FFI_SAFE_CALL_BEGIN();
-  const auto* function = static_cast<const FunctionObj*>(static_cast<Object*>(self));
-  reinterpret_cast<FunctionObj::FCall>(function->cpp_call)(
-      function, reinterpret_cast<const AnyView*>(args), num_args, reinterpret_cast<Any*>(result));
-  TVM_FFI_SAFE_CALL_END();
-}
-
 /// Function object around a C++ callable that takes (const AnyView*, int32_t, Any*) or
 /// (PackedArgs, Any*).
 template <typename TCallable>
@@ -106,7 +96,7 @@ class FunctionObjImpl : public FunctionObj {
   using TSelf = FunctionObjImpl<TCallable>;
   template <typename... Args>
   explicit FunctionObjImpl(Args&&... args) : callable_(std::forward<Args>(args)...) {
-    safe_call = SafeCallThroughCpp;
+    safe_call = SafeCall;
     cpp_call = reinterpret_cast<void*>(static_cast<FCall>(CppCall));
   }
   FunctionObjImpl(const FunctionObjImpl&) = delete;
@@ -115,14 +105,41 @@ class FunctionObjImpl : public FunctionObj {
   TCallable* GetCallable() { return &callable_; }
 
  private:
-  static void CppCall(const FunctionObj* self, const AnyView* args, int32_t num_args, Any* result) {
+  /// The body, once for both entries; false after an error that is set aside. The handler stands in
+  /// the frame of the callable's arguments: destroying them and catching is one landing then, which
+  /// makes an error a third cheaper.
+  static bool Run(const FunctionObj* self, const AnyView* args, int32_t num_args, Any* result,
+                  bool rethrow) {
     // Callables may keep mutable state: a Function is shared by identity.
     TCallable& callable = const_cast<TSelf*>(static_cast<const TSelf*>(self))->callable_;
-    if constexpr (std::is_invocable_v<TCallable&, const AnyView*, int32_t, Any*>) {
-      callable(args, num_args, result);
-    } else {
-      callable(PackedArgs(args, num_args), result);
+    try {
+      if constexpr (std::is_invocable_v<TCallable&, const AnyView*, int32_t, Any*>) {
+        callable(args, num_args, result);
+      } else {
+        callable(PackedArgs(args, num_args), result);
+      }
+      return true;
+    } catch (const Error& error) {
+      if (rethrow) throw;
+      SetSafeCallRaisedFromError(error);
+    } catch (...) {
+      if (rethrow) throw;
+      SetSafeCallRaisedFromCurrentException();
     }
+    return false;
+  }
+
+  /// Keeps a frame of its own (no tail call): backtraces end here, see extra/backtrace.cc.
+  static int SafeCall(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+    return Run(static_cast<const FunctionObj*>(static_cast<Object*>(self)),
+               reinterpret_cast<const AnyView*>(args), num_args, reinterpret_cast<Any*>(result),
+               false)
+               ? 0
+               : -1;
+  }
+
+  static void CppCall(const FunctionObj* self, const AnyView* args, int32_t num_args, Any* result) {
+    Run(self, args, num_args, result, true);
   }
 
   TCallable callable_;
