@@ -239,6 +239,26 @@ def test_error_object():
     assert (copy.kind, copy.message, copy.backtrace) == ("ValueError", "m", "new")
 
 
+def test_variables_of_frames_that_raised_are_let_go():
+    """Native frames serve many tracebacks; the first one's callers must not live as long."""
+
+    class Local:
+        pass
+
+    def fail():
+        local = Local()
+        # A backtrace that no other test has: its frames are made here.
+        error = core.Error("ValueError", "m", f'  File "let_go.cc", line {os.getpid()}, in g\n')
+        with pytest.raises(ValueError) as info:
+            raise error.py_error()
+        assert "let_go.cc" in "".join(traceback.format_tb(info.value.__traceback__))
+        return weakref.ref(local)
+
+    reference = fail()
+    gc.collect()
+    assert reference() is None
+
+
 def test_unprintable_exception():
     class Broken(Exception):
         def __str__(self):

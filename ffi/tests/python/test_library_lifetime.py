@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The OpenTVM authors
 """How long libraries stay in memory, and what keeps them there."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -14,9 +15,9 @@ from tvm_ffi import libinfo
 pytestmark = pytest.mark.skipif(shutil.which("c++") is None, reason="needs a C++ compiler")
 
 
-def unloadable_flags() -> list[str]:
+def unloadable_flags(command: str) -> list[str]:
     """g++ marks inline variables as unique by default; their libraries are never unloaded."""
-    compiler = subprocess.run(["c++", "--version"], capture_output=True, text=True).stdout
+    compiler = subprocess.run([command, "--version"], capture_output=True, text=True).stdout
     return [] if "clang" in compiler else ["-fno-gnu-unique"]
 
 
@@ -60,7 +61,7 @@ _LIBRARY_SCRIPT = """
 
 def test_library_that_registered_something_stays(tmp_path):
     """Its module may go, but its code is still reached through the tables."""
-    flags = unloadable_flags()
+    flags = unloadable_flags(os.environ.get("CXX", "c++"))
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(_LIBRARY_SCRIPT), str(tmp_path), *flags],
         capture_output=True,
@@ -137,7 +138,7 @@ def lifetime_libraries(tmp_path_factory):
         command = ["c++", "-std=c++17", "-O1", "-fPIC", "-shared", *flags, str(source)]
         command += [f"-I{path}" for path in libinfo.include_paths()]
         command += [f"-L{libdir}", "-ltvm_ffi", "-o", str(folder / f"{name}.so")]
-        subprocess.run([*command, *unloadable_flags()], check=True)
+        subprocess.run([*command, *unloadable_flags("c++")], check=True)
     return folder
 
 

@@ -222,6 +222,10 @@ inline PyObject* NewNativeFrame(const char* file, const char* function, int line
   if (code == nullptr) return nullptr;
   PyFrameObject* frame = PyFrame_New(PyThreadState_Get(), code, globals, nullptr);
   Py_DECREF(code);
+#if PY_VERSION_HEX < 0x030B0000
+  // It is kept for later errors and must not hold the caller's variables.
+  if (frame != nullptr) Py_CLEAR(frame->f_back);
+#endif
   return reinterpret_cast<PyObject*>(frame);
 }
 
