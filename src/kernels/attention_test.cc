@@ -188,6 +188,22 @@ TEST(Attention, SpecialValuesStayInTheirRow) {
   }
 }
 
+/// A head size that is no whole number of vectors: the last one reads elements again, which must
+/// not turn infinities into NaN. The score of the key is -inf, its weight 0.
+TEST(Attention, InfiniteKeysThatAreReadTwice) {
+  for (int64_t depth : {20, 40}) {
+    for (int64_t step = 1; step < depth; step += 7) {
+      CheckOptions options{.tolerance = 1e-5};
+      options.prepare = [=](size_t argument, Data* data) {
+        if (argument == 0) data->data[step] = 0.5F;
+        if (argument == 1) data->data[7 * depth + step] = -kInf;
+      };
+      SCOPED_TRACE(step);
+      CheckPlain({1, 1, 50, depth, 16}, options);
+    }
+  }
+}
+
 TEST(Attention, DeclinesWhatIsNoSoftmax) {
   const Target target("llvm");
   Tensor q = Input({2, 20, 16}, "Q"), k = Input({2, 30, 16}, "K"), v = Input({2, 30, 16}, "V");

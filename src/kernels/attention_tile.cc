@@ -10,6 +10,7 @@
 
 #include "kernels/names.h"
 #include "kernels/register_tile.h"
+#include "kernels/vector_transpose.h"
 
 namespace tvm {
 namespace kernels {
@@ -19,14 +20,6 @@ namespace {
 const DataType kFloat = DataType::Float(32);
 
 DataType VectorOf(int64_t lanes) { return kFloat.with_lanes(static_cast<int>(lanes)); }
-
-/// Lanes from the concatenation of a and b; lane i is `pick(i)`.
-PrimExpr ShuffleTwo(const PrimExpr& a, const PrimExpr& b, int64_t lanes,
-                    const std::function<int64_t(int64_t)>& pick) {
-  Array<PrimExpr> indices;
-  for (int64_t i = 0; i < lanes; ++i) indices.push_back(IntImm::Int32(pick(i)));
-  return tirx::Shuffle({a, b}, indices);
-}
 
 /// By how much the position of a scalar load grows with `var`.
 std::optional<int64_t> StepOf(FlatAccess* access, const PrimExpr& load, const Var& var) {
@@ -44,27 +37,6 @@ PrimExpr VectorFrom(const PrimExpr& load, int64_t lanes, DataType dtype) {
 PrimExpr Reinterpret(DataType dtype, const PrimExpr& value) {
   if (value.dtype() == dtype) return value;
   return tirx::CallBuiltin(dtype, tirx::builtin::reinterpret(), {value});
-}
-
-bool IsPowerOfTwo(int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
-
-/// Appends the statements that turn rows into columns; `rows` are then the columns. Each round
-/// merges rows i and i + n/2 lane by lane, which moves one bit of the lane number into the row's.
-void Transpose(std::vector<Var>* rows, int64_t lanes, Array<Stmt>* seq) {
-  for (int64_t round = 1; round < lanes; round *= 2) {
-    std::vector<Var> next;
-    for (int64_t i = 0; i < lanes / 2; ++i) {
-      PrimExpr a = rows->at(static_cast<size_t>(i)),
-               b = rows->at(static_cast<size_t>(i + lanes / 2));
-      for (int64_t half : {int64_t{0}, lanes / 2}) {
-        next.emplace_back("t", a.dtype());
-        seq->push_back(Bind(next.back(), ShuffleTwo(a, b, lanes, [&](int64_t lane) {
-                              return lane / 2 + half + (lane % 2) * lanes;
-                            })));
-      }
-    }
-    *rows = std::move(next);
-  }
 }
 
 }  // namespace
@@ -102,7 +74,7 @@ Stmt AttentionPacker::Squares(const AttentionPanel& panel, const PrimExpr& base,
     body.push_back(
         Bind(rows.back(), Reinterpret(words, VectorFrom(first, lanes * group, element))));
   }
-  Transpose(&rows, lanes, &body);
+  TransposeVectors(&rows, &body);
   for (int64_t i = 0; i < lanes; ++i) {
     PrimExpr at =
         (PrimExpr(tile) * Index(lanes) + Index(i)) * Index(width) + PrimExpr(part) * Index(lanes);
@@ -162,66 +134,86 @@ AttentionDots::AttentionDots(FlatAccess* access, int64_t lanes, int64_t count, i
   access_->UseAsIs(result_);
 }
 
+Stmt AttentionDots::Products(const Buffer& acc, const LoadQ& load_q, const LoadK& load_k,
+                             const PrimExpr& step, int64_t skip) {
+  const DataType type = VectorOf(lanes_);
+  auto vector = [&](const PrimExpr& first) {
+    PrimExpr value = VectorFrom(first, lanes_, kFloat);
+    if (skip == 0) return value;
+    return ShuffleTwo(Splat(make_zero(kFloat), lanes_), value, lanes_,
+                      [&](int64_t lane) { return lane < skip ? lane : lanes_ + lane; });
+  };
+  Var q("q", type);
+  Array<Stmt> seq{Bind(q, vector(load_q(step)))};
+  for (int64_t key = 0; key < count_; ++key) {
+    const PrimExpr slot = Consecutive(Index(key * lanes_), lanes_);
+    PrimExpr sum =
+        tirx::CallBuiltin(type, tirx::builtin::fma(),
+                          {PrimExpr(q), vector(load_k(key, step)), BufferLoad(acc, {slot})});
+    seq.push_back(BufferStore(acc, sum, {slot}));
+  }
+  return SeqStmt::Flatten(seq);
+}
+
+/// Neighbouring lanes are added up and vectors joined in pairs, until one vector has all sums.
+Stmt AttentionDots::AddLanes(const Buffer& acc) {
+  Array<Stmt> seq;
+  std::vector<PrimExpr> sums;
+  for (int64_t key = 0; key < lanes_; ++key) {
+    sums.push_back(key < count_ ? BufferLoad(acc, {Consecutive(Index(key * lanes_), lanes_)})
+                                : Splat(make_zero(kFloat), lanes_));
+  }
+  while (sums.size() > 1) {
+    std::vector<PrimExpr> next;
+    for (size_t i = 0; i < sums.size(); i += 2) {
+      Var a("a", VectorOf(lanes_)), b("b", VectorOf(lanes_)), sum("sum", VectorOf(lanes_));
+      seq.push_back(Bind(a, sums[i]));
+      seq.push_back(Bind(b, sums[i + 1]));
+      auto lanes = [&](int64_t odd) {
+        return ShuffleTwo(a, b, lanes_, [&](int64_t lane) { return 2 * lane + odd; });
+      };
+      seq.push_back(Bind(sum, lanes(0) + lanes(1)));
+      next.push_back(sum);
+    }
+    sums = std::move(next);
+  }
+  seq.push_back(BufferStore(result_, sums[0], {Consecutive(Index(0), lanes_)}));
+  return SeqStmt::Flatten(seq);
+}
+
 Stmt AttentionDots::Sum(const LoadQ& load_q, const LoadK& load_k) {
   Array<Stmt> seq{tirx::AllocBuffer(result_)};
-  Var probe = IndexVar("step");
-  access_->Bind(probe, depth_);
-  const bool in_rows =
-      StepOf(access_, load_q(probe), probe) == 1 && StepOf(access_, load_k(0, probe), probe) == 1;
-  const int64_t whole = in_rows && IsPowerOfTwo(lanes_) ? depth_ / lanes_ : 0;
-  Buffer acc = FlatAccess::Scratch("acc", count_ * lanes_, kFloat, "local");
-  access_->UseAsIs(acc);
   PrimExpr zero = Splat(make_zero(kFloat), lanes_);
-  if (whole == 0) {
-    seq.push_back(BufferStore(result_, zero, {Consecutive(Index(0), lanes_)}));
-  } else {
+  Var step = IndexVar("step");
+  access_->Bind(step, depth_);
+  const bool in_rows =
+      StepOf(access_, load_q(step), step) == 1 && StepOf(access_, load_k(0, step), step) == 1;
+  if (in_rows && IsPowerOfTwo(lanes_) && depth_ >= lanes_) {
+    Buffer acc = FlatAccess::Scratch("acc", count_ * lanes_, kFloat, "local");
+    access_->UseAsIs(acc);
     seq.push_back(tirx::AllocBuffer(acc));
-    auto slot = [&](int64_t key) { return Consecutive(Index(key * lanes_), lanes_); };
-    for (int64_t key = 0; key < count_; ++key) seq.push_back(BufferStore(acc, zero, {slot(key)}));
-    Var run = IndexVar("run"), q("q", VectorOf(lanes_));
+    for (int64_t key = 0; key < count_; ++key) {
+      seq.push_back(BufferStore(acc, zero, {Consecutive(Index(key * lanes_), lanes_)}));
+    }
+    const int64_t whole = depth_ / lanes_, rest = depth_ % lanes_;
+    Var run = IndexVar("run");
     access_->Bind(run, whole);
-    PrimExpr step = PrimExpr(run) * Index(lanes_);
-    Array<Stmt> body{Bind(q, VectorFrom(load_q(step), lanes_, kFloat))};
-    for (int64_t key = 0; key < count_; ++key) {
-      PrimExpr sum = tirx::CallBuiltin(VectorOf(lanes_), tirx::builtin::fma(),
-                                       {PrimExpr(q), VectorFrom(load_k(key, step), lanes_, kFloat),
-                                        BufferLoad(acc, {slot(key)})});
-      body.push_back(BufferStore(acc, sum, {slot(key)}));
+    seq.push_back(Loop(run, whole, Products(acc, load_q, load_k, run * Index(lanes_), 0)));
+    // The last vector reaches back over what was summed already, as zeros of both operands.
+    if (rest > 0) {
+      seq.push_back(Products(acc, load_q, load_k, Index(depth_ - lanes_), lanes_ - rest));
     }
-    seq.push_back(Loop(run, whole, SeqStmt::Flatten(body)));
-    // Neighbouring lanes are added up and vectors joined in pairs, until one vector has all sums.
-    std::vector<PrimExpr> sums;
-    for (int64_t key = 0; key < lanes_; ++key) {
-      sums.push_back(key < count_ ? PrimExpr(BufferLoad(acc, {slot(key)})) : zero);
-    }
-    while (sums.size() > 1) {
-      std::vector<PrimExpr> next;
-      for (size_t i = 0; i < sums.size(); i += 2) {
-        Var a("a", VectorOf(lanes_)), b("b", VectorOf(lanes_)), sum("sum", VectorOf(lanes_));
-        seq.push_back(Bind(a, sums[i]));
-        seq.push_back(Bind(b, sums[i + 1]));
-        auto lanes = [&](int64_t odd) {
-          return ShuffleTwo(a, b, lanes_, [&](int64_t lane) { return 2 * lane + odd; });
-        };
-        seq.push_back(Bind(sum, lanes(0) + lanes(1)));
-        next.push_back(sum);
-      }
-      sums = std::move(next);
-    }
-    seq.push_back(BufferStore(result_, sums[0], {Consecutive(Index(0), lanes_)}));
+    seq.push_back(AddLanes(acc));
+    return SeqStmt::Flatten(seq);
   }
-  if (const int64_t rest = depth_ - whole * lanes_; rest > 0) {
-    Var k = IndexVar("step");
-    access_->Bind(k, rest);
-    PrimExpr step = PrimExpr(k) + Index(whole * lanes_);
-    Array<Stmt> body;
-    for (int64_t key = 0; key < count_; ++key) {
-      PrimExpr sum = BufferLoad(result_, {Index(key)}) +
-                     cast(kFloat, load_q(step)) * cast(kFloat, load_k(key, step));
-      body.push_back(BufferStore(result_, sum, {Index(key)}));
-    }
-    seq.push_back(Loop(k, rest, SeqStmt::Flatten(body)));
+  seq.push_back(BufferStore(result_, zero, {Consecutive(Index(0), lanes_)}));
+  Array<Stmt> body;
+  for (int64_t key = 0; key < count_; ++key) {
+    PrimExpr sum = BufferLoad(result_, {Index(key)}) +
+                   cast(kFloat, load_q(step)) * cast(kFloat, load_k(key, step));
+    body.push_back(BufferStore(result_, sum, {Index(key)}));
   }
+  seq.push_back(Loop(step, depth_, SeqStmt::Flatten(body)));
   return SeqStmt::Flatten(seq);
 }
 

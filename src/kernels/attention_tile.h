@@ -55,6 +55,12 @@ class AttentionDots {
   const tirx::Buffer& result() const { return result_; }
 
  private:
+  /// Adds the products of `lanes` steps from `step` on, but for the first `skip`, to each key's
+  /// sum.
+  tirx::Stmt Products(const tirx::Buffer& acc, const LoadQ& load_q, const LoadK& load_k,
+                      const PrimExpr& step, int64_t skip);
+  tirx::Stmt AddLanes(const tirx::Buffer& acc);
+
   FlatAccess* access_;
   int64_t lanes_, count_, depth_;
   tirx::Buffer result_;

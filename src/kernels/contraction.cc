@@ -45,7 +45,7 @@ std::optional<KernelPlan> QueryLowBits(const KernelQuery& query, const Target& t
   if (!vectors || query.tile_op != "gemm" || query.n == 1 || !query.constant_b) return std::nullopt;
   KernelPlan plan;
   plan.rule = kRuleName;
-  plan.panel = LowBitPanel(query.m, query.n, target);
+  plan.panel = LowBitPanel(query.m, query.n, query.weight_bits, target);
   plan.k_group = kWordBytes;
   plan.cost = 2.0 * query.m * query.n * query.k / 1e11;
   return plan;

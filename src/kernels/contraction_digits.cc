@@ -180,37 +180,76 @@ Stmt ContractionEmitter::DigitRun(const LowBitTile& t, const PrimExpr& run, int6
   return SeqStmt::Flatten(seq);
 }
 
+std::vector<PrimExpr> ContractionEmitter::Halves(const PrimExpr& bytes, Array<Stmt>* seq) {
+  const DataType type = bytes.dtype();
+  const DataType words = DataType::UInt(32, static_cast<int>(lanes_));
+  const int64_t halves = low_.word / kWordBytes;
+  std::vector<PrimExpr> result;
+  for (int64_t half = 0; half < halves; ++half) {
+    PrimExpr some = bytes;
+    // A shift of bytes would take the units that multiply.
+    if (half > 0) some = SameBits(type, right_shift(SameBits(words, some), AllLanes(words, 4)));
+    if (halves > 1) some = bitwise_and(some, AllLanes(type, 15));
+    result.push_back(Named("q", some, seq));
+  }
+  return result;
+}
+
+PrimExpr ContractionEmitter::DigitsOf(const LowBitTile& t, int64_t i, int d, const PrimExpr& word,
+                                      int64_t half, Array<Stmt>* seq) {
+  PrimExpr at = DigitRow(PrimExpr(t.row) + Index(i), d) * Index(low_.runs * low_.run) +
+                word * Index(low_.word) + Index(half * kWordBytes);
+  PrimExpr four = VectorAt(low_.digit, access_.Simplify(at), kWordBytes);
+  PrimExpr x = Named("x", SameBits(DataType::UInt(32), four), seq);
+  return SameBits(kS8.with_lanes(static_cast<int>(lanes_ * kWordBytes)), Splat(x, lanes_));
+}
+
+PrimExpr ContractionEmitter::MultiplyBytes(const std::vector<PrimExpr>& q,
+                                           const std::vector<PrimExpr>& x, PrimExpr part) {
+  const DataType sums = part.dtype();
+  auto dot = [&](const PrimExpr& a, const PrimExpr& b) {
+    part = tirx::CallBuiltin(sums, tirx::builtin::dot_lanes(), {a, b, part});
+  };
+  if (low_.products == ByteProducts::kWords) {
+    for (size_t half = 0; half < q.size(); ++half) dot(q[half], x[half]);
+    return part;
+  }
+  // Both halves together stay within 4 * 15 * 128, far from what 16 bits hold.
+  const DataType pairs = DataType::Int(16, 2 * sums.lanes());
+  const char* name =
+      pairs.lanes() == 16 ? "llvm.x86.avx2.pmadd.ub.sw" : "llvm.x86.avx512.pmaddubs.w.512";
+  PrimExpr sum;
+  for (size_t half = 0; half < q.size(); ++half) {
+    PrimExpr product = tirx::CallBuiltin(pairs, tirx::builtin::call_llvm_pure_intrin(),
+                                         {tirx::StringImm(name), q[half], x[half]});
+    sum = sum.defined() ? sum + product : product;
+  }
+  dot(sum, AllLanes(pairs, 1));
+  return part;
+}
+
 Stmt ContractionEmitter::DigitWord(const LowBitTile& t, const PrimExpr& word) {
   Array<Stmt> seq;
-  const int64_t halves = low_.word / kWordBytes;
-  const int lanes = static_cast<int>(lanes_), bytes = lanes * static_cast<int>(kWordBytes);
-  std::vector<PrimExpr> q;  // [half][vector]
+  std::vector<std::vector<PrimExpr>> q;  // [vector][half]
   std::vector<PrimExpr> loaded;
   for (int64_t v = 0; v < t.vectors; ++v) {
     loaded.push_back(Named("word", LowBitWord(v, word), &seq));
   }
-  for (int64_t half = 0; half < halves; ++half) {
-    for (PrimExpr some : loaded) {
-      const DataType type = kU8.with_lanes(bytes), words = DataType::UInt(32, lanes);
-      // A shift of bytes would take the units that multiply.
-      if (half > 0) some = SameBits(type, right_shift(SameBits(words, some), AllLanes(words, 4)));
-      if (halves > 1) some = bitwise_and(some, AllLanes(type, 15));
-      q.push_back(Named("q", some, &seq));
-    }
-  }
-  for (int64_t half = 0; half < halves; ++half) {
+  for (const PrimExpr& bytes : loaded) q.push_back(Halves(bytes, &seq));
+  // A product of pairs takes both halves at once, one of words a half at a time.
+  const size_t halves = q[0].size(), each = low_.products == ByteProducts::kPairs ? halves : 1;
+  for (size_t first = 0; first < halves; first += each) {
     for (int64_t i = 0; i < t.rows; ++i) {
       for (int d = 0; d < kLowBitDigits; ++d) {
-        PrimExpr at = DigitRow(PrimExpr(t.row) + Index(i), d) * Index(low_.runs * low_.run) +
-                      word * Index(low_.word) + Index(half * kWordBytes);
-        PrimExpr four = VectorAt(low_.digit, access_.Simplify(at), kWordBytes);
-        PrimExpr x = Named("x", SameBits(DataType::UInt(32), four), &seq);
-        x = SameBits(kS8.with_lanes(bytes), Splat(x, lanes));
+        std::vector<PrimExpr> x;
+        for (size_t half = first; half < first + each; ++half) {
+          x.push_back(DigitsOf(t, i, d, word, static_cast<int64_t>(half), &seq));
+        }
         for (int64_t v = 0; v < t.vectors; ++v) {
+          const auto begin = q[static_cast<size_t>(v)].begin() + static_cast<std::ptrdiff_t>(first);
+          const std::vector<PrimExpr> some(begin, begin + static_cast<std::ptrdiff_t>(each));
           PrimExpr slot = Index(((i * t.vectors + v) * kLowBitDigits + d) * lanes_);
-          PrimExpr sum = tirx::CallBuiltin(
-              kS32.with_lanes(lanes), tirx::builtin::dot_lanes(),
-              {q[static_cast<size_t>(half * t.vectors + v)], x, VectorAt(t.part, slot, lanes_)});
+          PrimExpr sum = MultiplyBytes(some, x, VectorAt(t.part, slot, lanes_));
           seq.push_back(StoreAt(t.part, slot, sum));
         }
       }

@@ -23,10 +23,12 @@ namespace kernels {
 
 /// Bytes into which an element of A is split to be multiplied by a weight of a few bits.
 inline constexpr int kLowBitDigits = 3;
-/// Whether an instruction multiplies unsigned by signed bytes, four of them a lane.
-bool MultipliesBytes(const Target& target);
+/// How bytes of A and of a weight of a few bits are multiplied: not at all, four of them a lane, or
+/// pairs with sums of 16 bits (pmaddubsw), which hold products with 4 bits.
+enum class ByteProducts { kNone, kWords, kPairs };
+ByteProducts ByteProductsOf(int64_t m, int bits, const Target& target);
 /// Columns of the panels of a weight of a few bits.
-int64_t LowBitPanel(int64_t m, int64_t n, const Target& target);
+int64_t LowBitPanel(int64_t m, int64_t n, int bits, const Target& target);
 
 class ContractionEmitter {
  public:
@@ -126,8 +128,8 @@ class ContractionEmitter {
   // ---- weights of a few bits ----
   /// How they are multiplied.
   struct LowBits {
-    int64_t word = 0, run = 0, runs = 0;  // elements of a word and of a run, runs of k
-    bool digits = false;                  // A is split into bytes
+    int64_t word = 0, run = 0, runs = 0;          // elements of a word and of a run, runs of k
+    ByteProducts products = ByteProducts::kNone;  // of bytes into which A is split
     tirx::Buffer packed;
     tirx::Buffer digit, sum, unit;  // [row, digit, k], [row, digit, run], [row, run]
   };
@@ -144,6 +146,7 @@ class ContractionEmitter {
   void PlanLowBits();
   /// Whether tiles take words of the weight apart themselves.
   bool HasLowBitTiles() const { return c_.weight_bits > 0 && c_.panel > 0; }
+  bool SplitsRows() const { return low_.products != ByteProducts::kNone; }
   /// Most rows of a register tile.
   int64_t MostRows() const;
   tirx::Stmt ForEachRun(const RunBody& body);
@@ -166,6 +169,14 @@ class ContractionEmitter {
   static PrimExpr DigitRow(const PrimExpr& row, int d);
   tirx::Stmt DigitRun(const LowBitTile& t, const PrimExpr& run, int64_t words);
   tirx::Stmt DigitWord(const LowBitTile& t, const PrimExpr& word);
+  /// The elements in the lower halves of bytes, then those in the upper ones.
+  std::vector<PrimExpr> Halves(const PrimExpr& bytes, ffi::Array<tirx::Stmt>* seq);
+  /// Four elements of digit `d` of a row, in all lanes.
+  PrimExpr DigitsOf(const LowBitTile& t, int64_t i, int d, const PrimExpr& word, int64_t half,
+                    ffi::Array<tirx::Stmt>* seq);
+  /// part + the products of all halves `q` with digits `x`, a sum for each lane.
+  PrimExpr MultiplyBytes(const std::vector<PrimExpr>& q, const std::vector<PrimExpr>& x,
+                         PrimExpr part);
 
   const Stage& anchor_;
   Contraction c_;

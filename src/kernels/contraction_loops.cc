@@ -49,7 +49,7 @@ Stmt ContractionEmitter::Emit() {
   block_ = access_.Simplify(floormod(floordiv(task_, Index(t_.col_tasks)), Index(t_.row_blocks)));
   SetDigits(c_.batch, access_.Simplify(floordiv(task_, Index(t_.col_tasks * t_.row_blocks))));
   Array<Stmt> seq;
-  if (low_.digits) seq.push_back(SplitRows());
+  if (SplitsRows()) seq.push_back(SplitRows());
   Stmt body = TaskBody();
   seq.push_back(t_.parallel ? ParallelLoop(task_, tasks, body) : Loop(task_, tasks, body));
   return access_.Wrap(SeqStmt::Flatten(seq));
@@ -108,7 +108,7 @@ void ContractionEmitter::SetDigits(const std::vector<Iter>& iters, const PrimExp
 }
 
 void ContractionEmitter::FindOperandAccess() {
-  if (low_.digits) {
+  if (SplitsRows()) {
     a_direct_ = true;  // tasks read its digits
     return;
   }
@@ -128,7 +128,7 @@ void ContractionEmitter::FindOperandAccess() {
     }
     // Rows a multiple of a page apart fall on each other in the first-level cache.
     const int64_t bytes = std::abs(a_row_) * step_.a.bytes();
-    if (a_direct_ && c_.m > 4 && c_.words >= 512 && c_.n >= 64 && bytes % 4096 == 0)
+    if (a_direct_ && c_.m > 4 && c_.words >= 512 && c_.n > 4 && bytes % 4096 == 0)
       a_direct_ = false;
     // Only what can be read in place leaves a choice.
     if (a_buffer_.defined()) a_direct_ = Knob(knobs_, "copy_a", !a_direct_) == 0;

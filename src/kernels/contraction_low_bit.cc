@@ -5,8 +5,9 @@
 /// sums of a run are scaled once.
 ///
 /// With an instruction that multiplies bytes, rows of A are split into bytes first: see
-/// contraction_digits.cc. Without one, q - zero is exact in float32 and multiplied as it is: for
-/// few rows in registers, for many after a panel of the weight has been copied as float32.
+/// contraction_digits.cc; AVX2 has one for 4 bits, which pays for a few rows. Without one, q - zero
+/// is exact in float32 and multiplied as it is: for few rows in registers, for many after a panel
+/// of the weight has been copied as float32.
 #include <tvm/kernels/low_bit.h>
 #include <tvm/target/cpu_features.h>
 
@@ -34,8 +35,8 @@ int64_t RunLength(int64_t block, int64_t word) {
 }
 
 /// Rows whose sums fit the registers beside what a step needs.
-int64_t MostLowBitRows(int64_t vectors, const Target& target) {
-  const bool bytes = MultipliesBytes(target);
+int64_t MostLowBitRows(int64_t vectors, ByteProducts products, const Target& target) {
+  const bool bytes = products != ByteProducts::kNone;
   // Halves of a word, a digit of A, a mask; or the word, zero points and masks.
   const int64_t spare = bytes ? 5 : 2 * vectors + 4;
   const int64_t sums = bytes ? kLowBitDigits * vectors : vectors;
@@ -44,16 +45,26 @@ int64_t MostLowBitRows(int64_t vectors, const Target& target) {
 
 }  // namespace
 
-bool MultipliesBytes(const Target& target) {
+ByteProducts ByteProductsOf(int64_t m, int bits, const Target& target) {
   auto step = ChooseDotStep(DataType::UInt(8), DataType::Int(8), kS32, target);
-  return step && step->group == kWordBytes && !step->shifts_a;
+  if (step && step->group == kWordBytes && !step->shifts_a) return ByteProducts::kWords;
+  const CpuFeatures cpu = CpuFeaturesOf(target);
+  const bool pairs = cpu.arch == "x86_64" && ((cpu.vector_bits == 256 && cpu.avx2) ||
+                                              (cpu.vector_bits == 512 && cpu.avx512bw));
+  // From four rows on, three products of bytes cost more than one of float32 and what it widens.
+  constexpr int64_t kFewRows = 3;
+  return pairs && bits == 4 && m <= kFewRows ? ByteProducts::kPairs : ByteProducts::kNone;
 }
 
-int64_t LowBitPanel(int64_t m, int64_t n, const Target& target) {
-  if (!MultipliesBytes(target)) return PanelColumns(m, n, kF32, target);
+int64_t LowBitPanel(int64_t m, int64_t n, int bits, const Target& target) {
+  const ByteProducts products = ByteProductsOf(m, bits, target);
+  if (products == ByteProducts::kNone) return PanelColumns(m, n, kF32, target);
   const int64_t lanes = VectorLanes(kF32, target);
-  int64_t vectors = 4;
-  while (vectors > 1 && MostLowBitRows(vectors, target) < std::min<int64_t>(m, 4)) vectors /= 2;
+  // Pairs need both halves of a word at once, and have half the registers on most processors.
+  int64_t vectors = products == ByteProducts::kPairs ? 2 : 4;
+  while (vectors > 1 && MostLowBitRows(vectors, products, target) < std::min<int64_t>(m, 4)) {
+    vectors /= 2;
+  }
   return lanes * std::clamp<int64_t>(CeilDiv(n, lanes), 1, vectors);
 }
 
@@ -61,20 +72,20 @@ void ContractionEmitter::PlanLowBits() {
   low_.word = WordElements(c_.weight_bits);
   low_.run = RunLength(c_.scale_block, low_.word);
   low_.runs = CeilDiv(c_.k, low_.run);
-  low_.digits = MultipliesBytes(target_);
+  low_.products = ByteProductsOf(c_.m, c_.weight_bits, target_);
   low_.packed = access_.Alias(c_.packed->buffer);
-  const int64_t most = MostLowBitRows(panel_ / lanes_, target_);
+  const int64_t most = MostLowBitRows(panel_ / lanes_, low_.products, target_);
   rows_ = Knob(knobs_, "rows", CeilDiv(c_.m, CeilDiv(c_.m, most)));
   // Where tiles of rows are many, each would take the panel's words apart anew.
   constexpr int64_t kFewTiles = 2;
-  if (!low_.digits && c_.m > kFewTiles * most) {
+  if (!SplitsRows() && c_.m > kFewTiles * most) {
     rows_ = Knob(knobs_, "rows", OwnRows());
     c_.panel = 0;  // so panels are copied, in float32
   }
 }
 
 int64_t ContractionEmitter::MostRows() const {
-  if (HasLowBitTiles()) return MostLowBitRows(panel_ / lanes_, target_);
+  if (HasLowBitTiles()) return MostLowBitRows(panel_ / lanes_, low_.products, target_);
   return MostTileRows(panel_, dtype_, target_);
 }
 
@@ -155,7 +166,7 @@ Stmt ContractionEmitter::LowBitTileBody(const Var& row, int64_t rows, int64_t co
   };
   LowBitTile t{row, rows, vectors};
   t.acc = scratch("acc", sums, kF32);
-  t.part = low_.digits ? scratch("part", kLowBitDigits * sums, kS32) : scratch("part", sums, kF32);
+  t.part = SplitsRows() ? scratch("part", kLowBitDigits * sums, kS32) : scratch("part", sums, kF32);
   t.scales = scratch("scales", vectors, kF32);
   t.zeros = scratch("zeros", vectors, kS32);
   Array<Stmt> seq;
@@ -166,7 +177,7 @@ Stmt ContractionEmitter::LowBitTileBody(const Var& row, int64_t rows, int64_t co
     seq.push_back(StoreAt(t.acc, Index(i * lanes_), Splat(make_zero(kF32), lanes_)));
   }
   seq.push_back(ForEachRun([&](const PrimExpr& run, int64_t words, int64_t last) {
-    Stmt products = low_.digits ? DigitRun(t, run, words) : FloatRun(t, run, words, last);
+    Stmt products = SplitsRows() ? DigitRun(t, run, words) : FloatRun(t, run, words, last);
     return SeqStmt::Flatten(LowBitScales(t, run, cols), products);
   }));
   const std::vector<int64_t> widths(static_cast<size_t>(vectors), lanes_);

@@ -30,7 +30,7 @@ class CutCost {
     // A panel of B comes from far once a task; the multiply-adds hide most of that.
     const double vectors = panels * static_cast<double>(vectors_) * k;
     double bytes = vectors * 0.5;
-    if (s_.copies_a) bytes += 3 * rows * k / static_cast<double>(lanes_);
+    if (s_.copies_a) bytes += 5 * rows * k / static_cast<double>(lanes_);
     if (s_.copies_b) bytes += 3 * vectors;
     const double task = compute + bytes + kTaskCycles;
     // The last round of tasks may leave cores idle.

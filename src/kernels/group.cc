@@ -237,6 +237,49 @@ std::vector<Buffer> ReadBuffers(const Expr& expr) {
   return buffers;
 }
 
+bool UsesOutsideOfLoads(const PrimExpr& expr, const Var& var) {
+  class Finder : public ExprVisitor {
+   public:
+    explicit Finder(const Var& var) : var_(var) {}
+    bool found = false;
+
+   private:
+    void VisitExpr_(const BufferLoadNode*) final {}
+    void VisitExpr_(const VarNode* op) final { found = found || op == var_.get(); }
+    const Var& var_;
+  };
+  Finder finder(var);
+  finder(expr);
+  return finder.found;
+}
+
+PrimExpr Combine(ReduceKind kind, const PrimExpr& a, const PrimExpr& b) {
+  switch (kind) {
+    case ReduceKind::kSum:
+      return a + b;
+    case ReduceKind::kProd:
+      return a * b;
+    case ReduceKind::kMax:
+      return max(a, b);
+    case ReduceKind::kMin:
+      return min(a, b);
+    case ReduceKind::kNone:
+      break;
+  }
+  TVM_FFI_THROW(InternalError) << "not a reduction";
+  TVM_FFI_UNREACHABLE();
+}
+
+bool IsDear(const PrimExpr& value) {
+  bool dear = false;
+  PostOrderVisitExpr(value, [&](const Expr& node) {
+    const auto* call = node.as<CallNode>();
+    if (call == nullptr || call->op.same_as(tirx::builtin::if_then_else())) return;
+    dear = true;
+  });
+  return dear;
+}
+
 struct FlatAccess::Impl {
   arith::Analyzer analyzer;
   std::unordered_map<const ffi::Object*, Buffer> aliases;
@@ -362,6 +405,14 @@ int64_t Product(const std::vector<Iter>& iters) {
   int64_t product = 1;
   for (const Iter& iter : iters) product *= iter.extent;
   return product;
+}
+
+std::vector<Iter> NonUnit(const std::vector<Iter>& iters) {
+  std::vector<Iter> result;
+  for (const Iter& iter : iters) {
+    if (iter.extent != 1) result.push_back(iter);
+  }
+  return result;
 }
 
 Stmt VectorRun(const Iter& iter, int64_t lanes, const Stmt& body) {

@@ -68,6 +68,15 @@ PrimExpr ReplaceLoads(const PrimExpr& expr, const tirx::Buffer& buffer,
 /// Buffers that `expr` reads, each once, in order of first occurrence.
 std::vector<tirx::Buffer> ReadBuffers(const Expr& expr);
 
+/// Whether `expr` uses `var` other than in the indices of reads.
+bool UsesOutsideOfLoads(const PrimExpr& expr, const Var& var);
+
+/// One step of a reduction. InternalError for kNone.
+PrimExpr Combine(ReduceKind kind, const PrimExpr& a, const PrimExpr& b);
+
+/// Whether computing it twice costs more than keeping it: any call of a mathematical function.
+bool IsDear(const PrimExpr& value);
+
 /// Accesses by one flat index: each buffer gets a one-dimensional alias of its storage, and offsets
 /// are simplified under the ranges the caller bound.
 class FlatAccess {
@@ -119,6 +128,8 @@ ffi::Map<Var, PrimExpr> Zeros(const std::vector<Iter>& iters);
 /// What each of `iters` is where their row-major fused index is `fused`.
 ffi::Map<Var, PrimExpr> Digits(const std::vector<Iter>& iters, const PrimExpr& fused);
 int64_t Product(const std::vector<Iter>& iters);
+/// Those of more than one turn.
+std::vector<Iter> NonUnit(const std::vector<Iter>& iters);
 /// a / b, rounded up; b > 0.
 inline int64_t CeilDiv(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
 /// A loop variable of the index type that kernels use.

@@ -264,6 +264,19 @@ TEST(Contraction, GroupsOfFewChannelsWithEpilogue) {
   }
 }
 
+/// Rows of A a page apart are copied, for a few columns as well.
+TEST(Contraction, RowsAPageApart) {
+  for (int64_t m : {5, 16, 33, 64}) {
+    for (int64_t n : {10, 33, 130}) {
+      const int64_t k = 1024, panel = PanelColumns(m, n, DataType::Float(32), Target("llvm"));
+      Tensor a = Input({m, k}, "A"), p = Input({(n + panel - 1) / panel, k, panel}, "P");
+      SCOPED_TRACE(::testing::Message() << m << "x" << n);
+      Check({a, p, PackedMatmul(a, p, m, n, k, panel)}, "contraction",
+            {.tolerance = 5e-5, .threads = {1, 2}, .runs = 2, .offset = 1, .candidates = 4});
+    }
+  }
+}
+
 /// What every read of the sum has added to it is what the sums start from.
 TEST(Contraction, SumsStartFromATermOfColumns) {
   const int64_t m = 30, k = 20;
@@ -414,6 +427,42 @@ TEST(Window, DepthwiseConvolutionAndMaxPool) {
   }
 }
 
+/// Windows that dilate, and whose last positions reach past the end further than they begin.
+TEST(Window, MaximaTakeNoTapOutside) {
+  struct Case {
+    int64_t size, kernel, stride, pad, dilation, out, channels;
+  };
+  for (const Case& t :
+       {Case{9, 3, 1, 2, 2, 9, 20}, Case{8, 3, 2, 0, 1, 4, 16}, Case{5, 2, 3, 0, 1, 2, 37},
+        Case{6, 5, 1, 2, 1, 6, 48}, Case{7, 8, 1, 3, 1, 6, 5}, Case{20, 3, 2, 1, 1, 10, 33},
+        Case{4, 2, 1, 2, 1, 7, 16}}) {
+    Tensor x = Input({2, t.size, t.size, t.channels}, "X");
+    IterVar kh = Axis(t.kernel, "kh"), kw = Axis(t.kernel, "kw");
+    Attrs attrs = WindowAttrs(t.size, t.stride, t.pad);
+    for (const char* axis : {"h", "w"}) attrs.Set(std::string("dilation_") + axis, t.dilation);
+    Tensor most = te::compute(
+        Shape({2, t.out, t.out, t.channels}), te::FCompute([&](const Array<Var>& i) {
+          PrimExpr r = i[1] * I(t.stride) + kh->var * I(t.dilation) - I(t.pad);
+          PrimExpr c = i[2] * I(t.stride) + kw->var * I(t.dilation) - I(t.pad);
+          PrimExpr inside = r >= I(0) && r < I(t.size) && c >= I(0) && c < I(t.size);
+          return te::max(if_then_else(inside, x(i[0], r, c, i[3]), min_value(DataType::Float(32))),
+                         Array<IterVar>{kh, kw});
+        }),
+        "most", "", attrs);
+    Tensor scaled =
+        te::compute(Shape({2, t.out, t.out, t.channels}), te::FCompute([&](const Array<Var>& i) {
+                      return most(i) * make_const(DataType::Float(32), -2);
+                    }),
+                    "scaled");
+    SCOPED_TRACE(::testing::Message() << t.size << " kernel " << t.kernel << " pad " << t.pad);
+    auto negative = [](size_t argument, Data* data) {
+      for (int64_t i = 0; argument == 0 && i < data->count; ++i) data->data[i] -= 5;
+    };
+    Check({x, scaled}, "window",
+          {.prepare = negative, .threads = {1, 2}, .offset = 1, .candidates = 3});
+  }
+}
+
 TEST(Map, BroadcastChainTransposeAndConcat) {
   for (int64_t n : {1, 5, 16, 67}) {
     Tensor x = Input({3, n}, "X"), b = Input({n}, "B"), s = Input({3, 1}, "S");
@@ -488,6 +537,26 @@ TEST(Candidates, OwnChoiceFirstAndOthersOnlyFromTheList) {
   refused("contraction", {{"rows", 1000000}}, "`rows=1000000` is no candidate");
   refused("contraction", {{"rows", 8}, {"row_blocks", -1}, {"col_tasks", 1}}, "no candidate");
   refused("window", {{"columns", 2}}, "but the group is taken by `contraction`");
+}
+
+/// Runs of a few vectors have no loop; outer dimensions that lie side by side become one.
+TEST(Map, PartsOfAConcatenation) {
+  for (int64_t c : {16, 24, 64, 80, 100}) {
+    Tensor x = Input({1, 6, 7, c}, "X"), y = Input({1, 6, 7, 2 * c}, "Y");
+    Tensor joined = te::compute(Shape({1, 6, 7, 3 * c}), te::FCompute([&](const Array<Var>& i) {
+                                  return if_then_else(PrimExpr(i[3]) < I(c), x(i),
+                                                      y(i[0], i[1], i[2], i[3] - I(c)));
+                                }),
+                                "J");
+    Tensor part =
+        te::compute(Shape({1, 6, 7, c}), te::FCompute([&](const Array<Var>& i) {
+                      return y(i[0], i[1], i[2], i[3] + I(c - 3)) * cast(DataType::Float(32), i[2]);
+                    }),
+                    "part");
+    SCOPED_TRACE(c);
+    Check({x, y, joined}, "map", {.threads = {1, 2}, .candidates = 5});
+    Check({y, part}, "map", {.threads = {1, 2}});
+  }
 }
 
 TEST(Map, LargeRunsAreCutForThreads) {

@@ -4,7 +4,8 @@
 ///
 /// Everything is inlined into the outputs. For each output, the innermost dimensions over which all
 /// accesses advance evenly are fused to one run, which is walked in vectors when the accesses are
-/// contiguous or constant along it; the dimensions around it are shared out among threads.
+/// contiguous or constant along it; the dimensions around it are shared out among threads. Operands
+/// that are contiguous along another dimension are turned in registers: map_transpose.h.
 ///
 /// Conditions such as `j < 3` on one iteration (concat, pad) cut the output into boxes, in each of
 /// which they are decided: no test is left in a loop, and nothing is read that is not there.
@@ -19,7 +20,9 @@
 #include <utility>
 
 #include "kernels/contraction_plan.h"
+#include "kernels/epilogue.h"
 #include "kernels/group.h"
+#include "kernels/map_transpose.h"
 #include "kernels/names.h"
 
 namespace tvm {
@@ -27,7 +30,9 @@ namespace kernels {
 namespace {
 
 constexpr int kMaxBoxes = 64;
-constexpr int64_t kGrain = 16384;  // elements that are worth a thread
+constexpr int64_t kGrain = 16384;   // elements that are worth a thread
+constexpr int64_t kTurn = 4;        // vectors of one turn of a cheap loop
+constexpr int64_t kCheapSteps = 5;  // operations on a vector that hardly outweigh the loop
 
 /// Part of an output: iteration i runs over [low[i], high[i]).
 struct Box {
@@ -160,17 +165,67 @@ class BoxCutter {
   const Stage& stage_;
 };
 
+/// A box of an output, or several that are walked together: `body` for one turn of `outer`.
+struct MapPart {
+  std::vector<Iter> outer;
+  Stmt body;
+  int64_t elements = 0;
+  bool complete = false;  ///< `body` has all loops
+  Buffer output;
+  std::vector<Buffer> reads;
+
+  /// Whether one loop can do both: neither waits for the other, and they take the same turns.
+  bool Joins(const MapPart& other) const {
+    const bool waits = std::any_of(other.reads.begin(), other.reads.end(),
+                                   [&](const Buffer& read) { return read.same_as(output); });
+    if (complete || other.complete || waits || outer.size() != other.outer.size()) return false;
+    return std::equal(outer.begin(), outer.end(), other.outer.begin(),
+                      [](const Iter& a, const Iter& b) { return a.extent == b.extent; });
+  }
+};
+
+/// The loops of parts that join. One walk over what they read and write is kinder to the memory
+/// than one for each, and threads are started once.
+Stmt ShareOut(const std::vector<MapPart>& parts, const Target& target, const KernelKnobs& knobs,
+              FlatAccess* access) {
+  if (parts[0].complete) return parts[0].body;
+  int64_t elements = 0;
+  for (const MapPart& part : parts) elements += part.elements;
+  const bool threads = elements >= 2 * kGrain && CpuFeaturesOf(target).num_cores > 1;
+  const bool parallel = Knob(knobs, "parallel", threads) != 0;
+  if (parts.size() == 1 && !parallel) {
+    Stmt body = parts[0].body;
+    const std::vector<Iter>& outer = parts[0].outer;
+    for (size_t i = outer.size(); i-- > 0;) body = Loop(outer[i].var, outer[i].extent, body);
+    return body;
+  }
+  Var task = IndexVar("task");
+  const int64_t tasks = Product(parts[0].outer);
+  access->Bind(task, tasks);
+  Array<Stmt> seq;
+  for (const MapPart& part : parts) {
+    Map<Var, Expr> digits;
+    for (const auto& [var, digit] : Digits(part.outer, task)) {
+      digits.Set(var, access->Simplify(digit));
+    }
+    seq.push_back(tirx::Substitute(part.body, digits));
+  }
+  Stmt body = SeqStmt::Flatten(seq);
+  return parallel ? ParallelLoop(task, tasks, body) : Loop(task, tasks, body);
+}
+
 class MapEmitter {
  public:
   MapEmitter(const Stage& stage, Box box, const Target& target, const KernelKnobs& knobs)
       : stage_(stage), box_(std::move(box)), target_(target), knobs_(knobs) {}
 
-  Stmt Emit(FlatAccess* access) {
+  /// nullopt for an empty box.
+  std::optional<MapPart> Emit(FlatAccess* access) {
     access_ = access;
     Map<Var, PrimExpr> shifted;
     for (size_t i = 0; i < stage_.spatial.size(); ++i) {
       const int64_t extent = box_.high[i] - box_.low[i];
-      if (extent <= 0) return Stmt();
+      if (extent <= 0) return std::nullopt;
       Iter iter{stage_.spatial[i].var.copy_with_suffix("_b"), extent};
       if (extent == 1) {
         shifted.Set(stage_.spatial[i].var, Index(box_.low[i]));
@@ -185,8 +240,16 @@ class MapEmitter {
         stage_.indices.Map([&](const PrimExpr& index) { return Substitute(index, shifted); });
     Buffer output = access_->Alias(stage_.output);
     PrimExpr offset = access_->Offset(stage_.output, indices);
-    if (iters_.empty()) return tirx::BufferStore(output, value, {offset});
-    return Loops(output, value, offset);
+    MapPart part;
+    part.output = output;
+    part.reads = ReadBuffers(value);
+    if (iters_.empty()) {
+      part.body = tirx::BufferStore(output, value, {offset});
+      part.elements = 1;
+    } else {
+      Loops(output, value, offset, &part);
+    }
+    return part;
   }
 
  private:
@@ -211,23 +274,7 @@ class MapEmitter {
     return count;
   }
 
-  static bool UsesOutsideOfLoads(const PrimExpr& value, const Var& var) {
-    class Finder : public ExprVisitor {
-     public:
-      explicit Finder(const Var& var) : var_(var) {}
-      bool found = false;
-
-     private:
-      void VisitExpr_(const BufferLoadNode*) final {}
-      void VisitExpr_(const VarNode* op) final { found = found || op == var_.get(); }
-      const Var& var_;
-    };
-    Finder finder(var);
-    finder(value);
-    return finder.found;
-  }
-
-  Stmt Loops(const Buffer& output, PrimExpr value, PrimExpr offset) {
+  void Loops(const Buffer& output, PrimExpr value, PrimExpr offset, MapPart* part) {
     const size_t fused = FusedCount(value, offset);
     std::vector<Iter> outer(iters_.begin(), iters_.end() - static_cast<int64_t>(fused));
     std::vector<Iter> run(iters_.end() - static_cast<int64_t>(fused), iters_.end());
@@ -241,35 +288,113 @@ class MapEmitter {
       value = Substitute(value, same);
       offset = Substitute(offset, same);
     }
+    JoinOuter(&outer, &value, &offset);
     const int64_t lanes = VectorizableLanes(value, offset, inner.var);
+    if (lanes == 1 && access_->Coefficient(offset, inner.var) == 1) {
+      const MapLoops loops{output, value, offset, outer, inner};
+      part->body = TransposedLoops(loops, target_, knobs_, access_);
+      part->complete = part->body.defined();
+      if (part->complete) return;
+    }
     Stmt store = tirx::BufferStore(output, value, {offset});
-    const int64_t total = Product(outer) * inner.extent;
-    const int64_t cores = std::max(1, CpuFeaturesOf(target_).num_cores);
-    const bool parallel = Knob(knobs_, "parallel", total >= 2 * kGrain && cores > 1) != 0;
-    // Without enough outer iterations the run itself is cut into pieces for the threads.
-    int64_t pieces = 1;
-    if (parallel && Product(outer) < 2 * cores) {
-      const int64_t most = Knob(knobs_, "pieces", 4 * cores);
-      pieces = std::min<int64_t>(most, inner.extent / std::max<int64_t>(kGrain / 4, lanes));
-      pieces = std::max<int64_t>(pieces, 1);
+    part->elements = Product(outer) * inner.extent;
+    const int64_t pieces = Pieces(part->elements, Product(outer), inner.extent, lanes);
+    if (pieces == 1) {
+      part->outer = std::move(outer);
+      part->body = Run(inner, lanes, store);
+      return;
     }
     Var task = IndexVar("task");
     const int64_t tasks = Product(outer) * pieces;
     access_->Bind(task, tasks);
-    Stmt body =
-        pieces == 1 ? Run(inner, lanes, store) : PieceOfRun(inner, lanes, store, task, pieces);
-    PrimExpr rest = pieces == 1 ? PrimExpr(task) : floordiv(PrimExpr(task), Index(pieces));
     Map<Var, Expr> digits;
-    for (const auto& [var, digit] : Digits(outer, rest)) digits.Set(var, access_->Simplify(digit));
-    if (parallel) return ParallelLoop(task, tasks, tirx::Substitute(body, digits));
-    if (pieces > 1) return Loop(task, tasks, tirx::Substitute(body, digits));
-    for (size_t i = outer.size(); i-- > 0;) body = Loop(outer[i].var, outer[i].extent, body);
-    return body;
+    for (const auto& [var, digit] : Digits(outer, floordiv(PrimExpr(task), Index(pieces)))) {
+      digits.Set(var, access_->Simplify(digit));
+    }
+    Stmt body = tirx::Substitute(PieceOfRun(inner, lanes, store, task, pieces), digits);
+    part->body = ParallelLoop(task, tasks, body);
+    part->complete = true;
   }
 
+  /// In how many pieces the run is cut for threads, where there are too few outer iterations.
+  int64_t Pieces(int64_t elements, int64_t outer, int64_t run, int64_t lanes) const {
+    const int64_t cores = std::max(1, CpuFeaturesOf(target_).num_cores);
+    const bool parallel = Knob(knobs_, "parallel", elements >= 2 * kGrain && cores > 1) != 0;
+    if (!parallel || outer >= 2 * cores) return 1;
+    const int64_t most = Knob(knobs_, "pieces", 4 * cores);
+    return std::max<int64_t>(1,
+                             std::min<int64_t>(most, run / std::max<int64_t>(kGrain / 4, lanes)));
+  }
+
+  /// Joins neighbouring outer dimensions that all accesses walk as one: a task then needs no
+  /// division to find where it begins.
+  void JoinOuter(std::vector<Iter>* outer, PrimExpr* value, PrimExpr* offset) {
+    std::vector<PrimExpr> offsets{*offset};
+    PostOrderVisitExpr(*value, [&](const Expr& node) {
+      if (const auto* load = node.as<BufferLoadNode>()) offsets.push_back(load->indices[0]);
+    });
+    for (size_t last = outer->size(); last-- > 1;) {
+      const std::vector<Iter> pair{(*outer)[last - 1], (*outer)[last]};
+      const bool joins = std::all_of(offsets.begin(), offsets.end(), [&](const PrimExpr& each) {
+        return access_->FusedCoefficient(each, pair).has_value();
+      });
+      if (!joins || UsesOutsideOfLoads(*value, pair[0].var) ||
+          UsesOutsideOfLoads(*value, pair[1].var)) {
+        continue;
+      }
+      Iter joined{IndexVar("o"), Product(pair)};
+      access_->Bind(joined.var, joined.extent);
+      *value = Fuse(*value, pair, joined.var);
+      *offset = FuseOffset(*offset, pair, joined.var);
+      for (PrimExpr& each : offsets) each = FuseOffset(each, pair, joined.var);
+      outer->erase(outer->begin() + static_cast<int64_t>(last));
+      (*outer)[last - 1] = joined;
+    }
+  }
+
+  /// Operations on a vector; addresses are the same for all vectors of a run, but for a constant.
+  static int64_t StepsOf(const PrimExpr& value) {
+    class Blinder : public ExprMutator {
+     private:
+      Expr VisitExpr_(const BufferLoadNode* op) final {
+        return tirx::BufferLoad(op->buffer, {Index(0)});
+      }
+    };
+    return EpilogueSteps(PrimExpr(Blinder()(value)));
+  }
+
+  /// A loop over `inner`; cheap runs take several vectors a turn, and short ones have no loop.
   static Stmt Run(const Iter& inner, int64_t lanes, const Stmt& store) {
     if (lanes == 1) return Loop(inner.var, inner.extent, store);
-    return VectorRun(inner, lanes, store);
+    const auto* node = store.as<tirx::BufferStoreNode>();
+    const int64_t whole = inner.extent / lanes;
+    if (node == nullptr || whole < 2 || StepsOf(node->value) > kCheapSteps) {
+      return VectorRun(inner, lanes, store);
+    }
+    const int64_t turn = std::min(whole, kTurn);
+    Array<Stmt> seq;
+    Var outer = IndexVar("run");
+    auto vectors = [&](const PrimExpr& start, int64_t count) {
+      for (int64_t v = 0; v < count; ++v) {
+        Var lane = IndexVar("lane");
+        PrimExpr at = start + Index(v * lanes) + lane;
+        seq.push_back(
+            VectorLoop(lane, lanes, tirx::Substitute(store, Map<Var, Expr>{{inner.var, at}})));
+      }
+      Stmt all = SeqStmt::Flatten(seq);
+      seq.clear();
+      return all;
+    };
+    Stmt body = Loop(outer, whole / turn, vectors(PrimExpr(outer) * Index(turn * lanes), turn));
+    Array<Stmt> parts{body};
+    const int64_t done = whole / turn * turn;
+    if (done < whole) parts.push_back(vectors(Index(done * lanes), whole - done));
+    if (const int64_t rest = inner.extent % lanes; rest > 0) {
+      Var lane = IndexVar("lane");
+      Map<Var, Expr> place{{inner.var, Index(whole * lanes) + lane}};
+      parts.push_back(VectorLoop(lane, rest, tirx::Substitute(store, place)));
+    }
+    return SeqStmt::Flatten(parts);
   }
 
   Stmt PieceOfRun(const Iter& inner, int64_t lanes, const Stmt& store, const Var& task,
@@ -352,7 +477,7 @@ std::optional<tirx::PrimFunc> EmitMapWith(const tirx::PrimFunc& func, const Targ
                                           const KernelKnobs& knobs, std::string* why) {
   auto group = ParseGroup(func, why);
   if (!group) return std::nullopt;
-  Array<Stmt> seq;
+  std::vector<MapPart> parts;
   FlatAccess access;
   for (size_t i = 0; i < group->stages.size(); ++i) {
     const Stage& stage = group->stages[i];
@@ -374,10 +499,22 @@ std::optional<tirx::PrimFunc> EmitMapWith(const tirx::PrimFunc& func, const Targ
       return std::nullopt;
     }
     for (Box& box : *boxes) {
-      Stmt stmt = MapEmitter(stage, std::move(box), target, knobs).Emit(&access);
-      if (stmt.defined()) seq.push_back(stmt);
+      auto part = MapEmitter(stage, std::move(box), target, knobs).Emit(&access);
+      if (part) parts.push_back(*std::move(part));
     }
   }
+  Array<Stmt> seq;
+  std::vector<MapPart> joined;
+  for (MapPart& part : parts) {
+    const bool joins = std::all_of(joined.begin(), joined.end(),
+                                   [&](const MapPart& other) { return other.Joins(part); });
+    if (!joins) {
+      seq.push_back(ShareOut(joined, target, knobs, &access));
+      joined.clear();
+    }
+    joined.push_back(std::move(part));
+  }
+  if (!joined.empty()) seq.push_back(ShareOut(joined, target, knobs, &access));
   if (seq.empty()) seq.push_back(tirx::Evaluate(0));
   return ScheduledFunc(func, access.Wrap(SeqStmt::Flatten(seq)));
 }

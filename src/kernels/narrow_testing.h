@@ -104,14 +104,14 @@ inline void Run(const tirx::PrimFunc& func, const Target& target,
 
 /// The rule's loops against plain ones. `tolerance` is relative to the largest result; 0: equal.
 inline void Check(const ffi::Array<te::Tensor>& args, const Target& target, double tolerance,
-                  const Prepare& prepare = nullptr) {
+                  const Prepare& prepare = nullptr, const char* rule_name = "contraction") {
   tirx::PrimFunc group = te::CreatePrimFunc(args);
   std::optional<tirx::PrimFunc> fast;
   std::string why;
   for (const KernelRule& rule : AllRules()) {
-    if (rule.name == "contraction") fast = rule.emit(group, target, &why);
+    if (rule.name == rule_name) fast = rule.emit(group, target, &why);
   }
-  ASSERT_TRUE(fast.has_value()) << "declines: " << why;
+  ASSERT_TRUE(fast.has_value()) << rule_name << " declines: " << why;
   std::vector<std::unique_ptr<Data>> want, got;
   for (auto* list : {&want, &got}) {
     for (size_t i = 0; i < args.size(); ++i) {

@@ -34,42 +34,6 @@ constexpr int64_t kGrain = 16384;
 /// Independent partial results of a reduction, in vectors: they hide the latency of one.
 constexpr int64_t kUnroll = 4;
 
-PrimExpr Combine(ReduceKind kind, const PrimExpr& a, const PrimExpr& b) {
-  switch (kind) {
-    case ReduceKind::kSum:
-      return a + b;
-    case ReduceKind::kProd:
-      return a * b;
-    case ReduceKind::kMax:
-      return max(a, b);
-    case ReduceKind::kMin:
-      return min(a, b);
-    case ReduceKind::kNone:
-      break;
-  }
-  TVM_FFI_THROW(InternalError) << "not a reduction";
-  TVM_FFI_UNREACHABLE();
-}
-
-/// Whether computing it twice costs more than keeping it: any call of a mathematical function.
-bool IsDear(const PrimExpr& value) {
-  bool dear = false;
-  PostOrderVisitExpr(value, [&](const Expr& node) {
-    const auto* call = node.as<CallNode>();
-    if (call == nullptr || call->op.same_as(tirx::builtin::if_then_else())) return;
-    dear = true;
-  });
-  return dear;
-}
-
-std::vector<Iter> NonUnit(const std::vector<Iter>& iters) {
-  std::vector<Iter> result;
-  for (const Iter& iter : iters) {
-    if (iter.extent != 1) result.push_back(iter);
-  }
-  return result;
-}
-
 /// How the stages of a group share their rows.
 struct RowPlan {
   std::vector<int64_t> rows;  ///< extents of the row dimensions

@@ -13,6 +13,9 @@
 /// Products of 8 bits are summed in float32, which is exact for windows of up to 512 taps, and
 /// multiplies and adds in one step where int32 takes three. Maxima of floats below 32 bits are
 /// kept in float32 too: few processors compare narrow ones.
+///
+/// Maxima may take a tap twice, so that theirs outside of the picture become the nearest inside:
+/// no loop then depends on the position, and columns are reduced once for all that share them.
 #include <tvm/ir/expr_functor.h>
 #include <tvm/kernels/rule.h>
 #include <tvm/target/cpu_features.h>
@@ -44,6 +47,15 @@ struct Span1D {
   int64_t last() const {
     const int64_t room = in - 1 + pad - (kernel - 1) * dilation;
     return std::clamp<int64_t>(room < 0 ? 0 : room / stride + 1, first(), out);
+  }
+  /// Whether a tap lies inside at every position.
+  bool AlwaysTouches() const {
+    for (int64_t at = 0; at < out; ++at) {
+      const int64_t start = at * stride - pad;
+      const int64_t tap = std::max<int64_t>(0, CeilDiv(-start, dilation));
+      if (tap >= kernel || start + tap * dilation >= in) return false;
+    }
+    return true;
   }
 };
 
@@ -103,6 +115,9 @@ class WindowEmitter {
     }
     columns_ = OwnColumns(w_, converts, target);
     if (anchor_.kind == ReduceKind::kSum) border_ = BorderValue(value);
+    constexpr int64_t kMostTaps = 49;  // all of which are unrolled
+    repeats_ = anchor_.kind != ReduceKind::kSum && h_.kernel * w_.kernel <= kMostTaps &&
+               h_.AlwaysTouches() && w_.AlwaysTouches();
   }
 
   /// Columns that are kept in registers together unless a knob says otherwise.
@@ -119,6 +134,7 @@ class WindowEmitter {
     PrimExpr top = PrimExpr(oh) * Index(h_.stride) - Index(h_.pad);
     Range kh = Bounds(h_, top);
     Array<Stmt> seq{Bind(oh, access_.Simplify(floormod(task, Index(h_.out))))};
+    if (repeats_) row_taps_ = InsideTaps(h_, kh, h_.first() == 0 && h_.last() == h_.out, &seq);
     const int64_t tile = Knob(knobs_, "columns", columns_);
     const int64_t first = w_.first(), last = w_.last();
     Columns(0, first, 1, kh, true, &seq);
@@ -207,9 +223,29 @@ class WindowEmitter {
     access_.Bind(ow, w_.out);
     PrimExpr left = PrimExpr(ow) * Index(w_.stride) - Index(w_.pad);
     Range kw = border ? Bounds(w_, left) : Range(Index(0), Index(w_.kernel));
-    Stmt body = Channels(ow, tile, kh, kw, border);
     PrimExpr at = Index(begin) + PrimExpr(step) * Index(tile);
-    seq->push_back(Loop(step, (end - begin) / tile, SeqStmt::Flatten(Bind(ow, at), body)));
+    Array<Stmt> body{Bind(ow, at)};
+    if (repeats_) col_taps_ = InsideTaps(w_, kw, !border, &body);
+    body.push_back(Channels(ow, tile, kh, kw, border));
+    seq->push_back(Loop(step, (end - begin) / tile, SeqStmt::Flatten(body)));
+  }
+
+  /// The taps of one direction, those outside of the picture replaced by the nearest in `inside`.
+  std::vector<PrimExpr> InsideTaps(const Span1D& span, const Range& inside, bool all,
+                                   Array<Stmt>* seq) {
+    std::vector<PrimExpr> taps;
+    for (int64_t k = 0; k < span.kernel; ++k) {
+      if (all) {
+        taps.push_back(Index(k));
+        continue;
+      }
+      Var tap = IndexVar("tap");
+      access_.Bind(tap, span.kernel);
+      PrimExpr last = inside->min + inside->extent - Index(1);
+      seq->push_back(Bind(tap, access_.Simplify(max(min(Index(k), last), inside->min))));
+      taps.push_back(tap);
+    }
+    return taps;
   }
 
   Stmt Channels(const Var& ow, int64_t tile, const Range& kh, const Range& kw, bool border) {
@@ -230,54 +266,111 @@ class WindowEmitter {
             const Range& kw, bool border) {
     Buffer acc = FlatAccess::Scratch("acc", tile * lanes_, sum_dtype_, "local");
     access_.UseAsIs(acc);
-    Var lane = IndexVar("lane");
-    access_.Bind(lane, width);
-    auto slot = [&](int64_t t) { return Index(t * lanes_) + lane; };
-    auto at = [&](const PrimExpr& expr, int64_t t) {
-      Map<Var, PrimExpr> values = values_;
-      values.Set(anchor_.spatial[2].var, PrimExpr(ow) + Index(t));
-      values.Set(anchor_.spatial[3].var, channel + lane);
-      return Substitute(expr, values);
-    };
-    // Each loop defines a variable of its own, as the script's readers expect.
-    auto each_lane = [&](const Stmt& store) {
-      Var own = IndexVar("lane");
-      return VectorLoop(own, width, Substitute(store, Map<Var, PrimExpr>{{lane, own}}));
-    };
+    lane_ = IndexVar("lane");
+    access_.Bind(lane_, width);
     Array<Stmt> seq{tirx::AllocBuffer(acc)};
-    for (int64_t t = 0; t < tile; ++t) {
-      seq.push_back(each_lane(BufferStore(acc, tvm::cast(sum_dtype_, anchor_.init), {slot(t)})));
-    }
-    auto add = [&](const PrimExpr& what) {
-      Array<Stmt> step;
+    const Place place{ow, channel, width};
+    if (repeats_) {
+      Maxima(acc, place, tile, &seq);
+    } else {
       for (int64_t t = 0; t < tile; ++t) {
-        PrimExpr sum = BufferLoad(acc, {slot(t)});
-        PrimExpr value = access_.Loads(at(what, t));
-        PrimExpr next = anchor_.kind == ReduceKind::kSum   ? sum + value
-                        : anchor_.kind == ReduceKind::kMax ? max(sum, value)
-                                                           : min(sum, value);
-        step.push_back(each_lane(BufferStore(acc, next, {slot(t)})));
+        seq.push_back(
+            EachLane(width, BufferStore(acc, tvm::cast(sum_dtype_, anchor_.init), {Slot(t)})));
       }
-      return SeqStmt::Flatten(step);
+      auto add = [&](const PrimExpr& what) {
+        Array<Stmt> step;
+        for (int64_t t = 0; t < tile; ++t) {
+          PrimExpr sum = BufferLoad(acc, {Slot(t)});
+          PrimExpr next = Combine(anchor_.kind, sum, access_.Loads(At(what, place, t)));
+          step.push_back(EachLane(width, BufferStore(acc, next, {Slot(t)})));
+        }
+        return SeqStmt::Flatten(step);
+      };
+      seq.push_back(Taps(kh, kw, border, [&]() { return add(value_); }));
+      if (border_.defined()) OutsideTaps(kh, kw, border, [&]() { return add(border_); }, &seq);
+    }
+    StoreResults(acc, place, tile, &seq);
+    return SeqStmt::Flatten(seq);
+  }
+
+  /// Where a tile begins: its first column, and `width` channels.
+  struct Place {
+    Var ow;
+    PrimExpr channel;
+    int64_t width;
+  };
+
+  PrimExpr Slot(int64_t t) const { return Index(t * lanes_) + lane_; }
+  /// `expr` in column t of a tile and the channel of lane_.
+  PrimExpr At(const PrimExpr& expr, const Place& place, int64_t t) const {
+    Map<Var, PrimExpr> values = values_;
+    values.Set(anchor_.spatial[2].var, PrimExpr(place.ow) + Index(t));
+    values.Set(anchor_.spatial[3].var, place.channel + lane_);
+    return Substitute(expr, values);
+  }
+  /// Each loop defines a variable of its own, as the script's readers expect.
+  Stmt EachLane(int64_t width, const Stmt& store) const {
+    Var own = IndexVar("lane");
+    return VectorLoop(own, width, Substitute(store, Map<Var, PrimExpr>{{lane_, own}}));
+  }
+
+  /// acc = the maxima of a tile: of each column of the picture once, then of a window's columns.
+  void Maxima(const Buffer& acc, const Place& place, int64_t tile, Array<Stmt>* seq) {
+    std::vector<int64_t> columns;  // in the order of their slots
+    auto slot = [&](int64_t t, int64_t kw) {
+      const int64_t column = t * w_.stride + kw * w_.dilation;
+      auto it = std::find(columns.begin(), columns.end(), column);
+      if (it == columns.end()) it = columns.insert(it, column);
+      return it - columns.begin();
     };
-    seq.push_back(Taps(kh, kw, border, [&]() { return add(value_); }));
-    if (border_.defined()) OutsideTaps(kh, kw, border, [&]() { return add(border_); }, &seq);
     for (int64_t t = 0; t < tile; ++t) {
-      PrimExpr sum = tvm::cast(dtype_, BufferLoad(acc, {slot(t)}));
+      for (int64_t kw = 0; kw < w_.kernel; ++kw) slot(t, kw);
+    }
+    Buffer best = FlatAccess::Scratch("columns", static_cast<int64_t>(columns.size()) * lanes_,
+                                      sum_dtype_, "local");
+    access_.UseAsIs(best);
+    seq->push_back(tirx::AllocBuffer(best));
+    std::vector<bool> done(columns.size(), false);
+    for (int64_t t = 0; t < tile; ++t) {
+      PrimExpr all;
+      for (int64_t kw = 0; kw < w_.kernel; ++kw) {
+        const int64_t at = slot(t, kw);
+        if (!done[static_cast<size_t>(at)]) {
+          done[static_cast<size_t>(at)] = true;
+          Set(anchor_.reduce[1], col_taps_[static_cast<size_t>(kw)]);
+          PrimExpr column;
+          for (const PrimExpr& kh : row_taps_) {
+            Set(anchor_.reduce[0], kh);
+            PrimExpr value = access_.Loads(At(value_, place, t));
+            column = column.defined() ? Combine(anchor_.kind, column, value) : value;
+          }
+          seq->push_back(EachLane(place.width, BufferStore(best, column, {Slot(at)})));
+        }
+        PrimExpr column = BufferLoad(best, {Slot(at)});
+        all = all.defined() ? Combine(anchor_.kind, all, column) : column;
+      }
+      seq->push_back(EachLane(place.width, BufferStore(acc, all, {Slot(t)})));
+    }
+  }
+
+  /// The epilogue on all sums of a tile.
+  void StoreResults(const Buffer& acc, const Place& place, int64_t tile, Array<Stmt>* seq) {
+    for (int64_t t = 0; t < tile; ++t) {
+      PrimExpr sum = tvm::cast(dtype_, BufferLoad(acc, {Slot(t)}));
       PrimExpr value = sum;
       if (epilogue_.value.defined()) {
         // The accumulator is flat already: stand in a variable while the rest is made flat.
         Var result("result", dtype_);
-        value =
-            access_.Loads(at(ReplaceLoads(epilogue_.value, anchor_.output, PrimExpr(result)), t));
+        value = access_.Loads(
+            At(ReplaceLoads(epilogue_.value, anchor_.output, PrimExpr(result)), place, t));
         value = Substitute(value, Map<Var, PrimExpr>{{result, sum}});
       }
       const Buffer& output = epilogue_.stage->output;
-      Array<PrimExpr> indices = epilogue_.indices.Map([&](const PrimExpr& i) { return at(i, t); });
-      seq.push_back(
-          each_lane(BufferStore(access_.Alias(output), value, {access_.Offset(output, indices)})));
+      Array<PrimExpr> indices =
+          epilogue_.indices.Map([&](const PrimExpr& i) { return At(i, place, t); });
+      seq->push_back(EachLane(place.width, BufferStore(access_.Alias(output), value,
+                                                       {access_.Offset(output, indices)})));
     }
-    return SeqStmt::Flatten(seq);
   }
 
   /// Loops over the taps outside of the picture around `body`: the rows above and below, then what
@@ -340,6 +433,9 @@ class WindowEmitter {
   int64_t lanes_, columns_ = 1;
   Span1D h_, w_;
   PrimExpr value_, border_;  // of a tap inside and outside of the picture
+  bool repeats_ = false;     // taps outside of the picture are replaced by others
+  std::vector<PrimExpr> row_taps_, col_taps_;
+  Var lane_ = IndexVar("lane");
   FlatAccess access_;
   Map<Var, PrimExpr> values_;
 };

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The OpenTVM authors
-"""Convolutions in groups are products: each group has packed weights and a register tile."""
+"""Convolutions in groups: products of each group, or vectors along many groups of few channels."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,9 @@ def module(x, w, groups, stride, pad, out_dtype, finish):
 
 # groups, input and output channels of a group, kernel, stride, border
 CASES = [
-    (32, 4, 4, 3, 1, 1),  # ResNeXt
+    (32, 4, 4, 3, 1, 1),  # ResNeXt: many groups, which floats are summed side by side in
+    (48, 1, 2, 3, 2, 1),
+    (20, 3, 1, 5, 1, 2),
     (8, 16, 16, 3, 2, 1),
     (3, 20, 40, 1, 1, 0),  # ShuffleNet
     (4, 3, 5, 3, 1, 1),
@@ -99,7 +101,12 @@ def test_float32(case, batch):
     got, rules = run(module(x, w, groups, stride, pad, "float32", finish), x)
     want = np.maximum(want, 0) + rest
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 * np.abs(want).max())
-    assert rules == {"contraction"}
+    # Vectors run along groups where these fill one, whose length is the processor's.
+    few_channels, fills_all, fills_none = max(ic, oc) <= 8, groups >= 16, groups < 4
+    if few_channels and fills_all:
+        assert rules == {"grouped"}
+    elif not few_channels or fills_none:
+        assert rules == {"contraction"}
 
 
 @pytest.mark.parametrize("signed", [False, True], ids=["uint8", "int8"])

@@ -259,3 +259,58 @@ def test_one_row_of_special_values():
             build([(1, 256)], lambda emit, a: emit(op.matmul(a, relax.const(dense)))), [x], "bf16"
         )
         np.testing.assert_array_equal(got, np.full((1, 256), value, np.float32))
+
+
+def attention(emit, x):
+    """A layer whose products of two activations are few beside those with weights."""
+    q, k, v = (emit(op.matmul(x, relax.const(rand(64, 64, seed=s) / 8))) for s in (1, 2, 3))
+    scores = emit(op.nn.softmax(emit(op.matmul(q, emit(op.permute_dims(k, [1, 0]))))))
+    y = emit(op.matmul(emit(op.matmul(scores, v)), relax.const(rand(64, 512, seed=4) / 8)))
+    return emit(op.matmul(y, relax.const(rand(512, 64, seed=5) / 22)))
+
+
+def test_the_smallest_products_stay_wide():
+    """Each adds as much to the error as a large one, but little to the time."""
+    found = narrowed(build([(8, 64)], attention))
+    assert ("permute_dims", "float32") in found  # keys are read by a wide product alone
+    # x, the five weights, the weighted values and what is between the last two: no q, k, v, scores.
+    assert found.count(("astype", "bfloat16")) == 8
+    assert ("astype", "float32") not in found
+
+
+def test_products_of_a_large_share_are_narrow():
+    found = narrowed(build([(512, 64)], attention))
+    assert ("permute_dims", "bfloat16") in found
+    # One of the three products of x is small enough to stay; q, k, v and the scores are rounded.
+    assert found.count(("astype", "bfloat16")) == 8 - 1 + 4
+
+
+def test_small_convolutions_stay_wide_and_their_weights_exact():
+    """A wide product between narrow ones reads what it would in float32."""
+
+    def make(emit, x):
+        y = emit(op.nn.conv2d(x, relax.const(rand(32, 32, 3, 3, seed=1)), padding=1))
+        y = emit(op.nn.conv2d(emit(op.nn.relu(y)), relax.const(rand(4, 32, 1, 1, seed=2))))
+        return emit(op.nn.conv2d_transpose(y, relax.const(rand(4, 2, 2, 2, seed=3)), strides=2))
+
+    found = narrowed(build([(1, 32, 16, 16)], make))
+    assert found == [
+        ("astype", "bfloat16"),  # x
+        ("astype", "bfloat16"),  # its weight
+        ("nn.conv2d", "float32"),
+        ("nn.relu", "float32"),
+        ("nn.conv2d", "float32"),
+        ("nn.conv2d_transpose", "float32"),
+    ]
+
+
+def test_unknown_shapes_leave_no_product_wide():
+    bb = relax.BlockBuilder()
+    rows = tvm.tirx.Var("n", "int64")
+    x = relax.Var("x", relax.TensorType([rows, 64], "float32"))
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            y = bb.emit(op.matmul(x, relax.const(rand(64, 512, seed=1))))
+            out = bb.emit_output(op.matmul(y, relax.const(rand(512, 4, seed=2))))
+        bb.emit_func_output(out)
+    assert narrowed(bb.get()).count(("astype", "bfloat16")) == 4

@@ -337,6 +337,7 @@ llvm::Value* CodeGenLLVM::VisitExpr_(const tirx::BroadcastNode* op) {
 
 llvm::Value* CodeGenLLVM::VisitExpr_(const tirx::LetNode* op) {
   values_[op->var.get()] = Emit(op->value);
+  depths_[op->var.get()] = static_cast<int>(loops_.size());
   return Emit(op->body);
 }
 

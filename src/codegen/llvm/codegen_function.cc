@@ -180,6 +180,8 @@ void CodeGenLLVM::BeginFunction(llvm::Function* function) {
   values_.clear();
   wide_values_.clear();
   storage_.clear();
+  depths_.clear();
+  addresses_block_ = nullptr;
   loops_.clear();
   llvm::BasicBlock* entry = llvm::BasicBlock::Create(*context_, "entry", function);
   llvm::BasicBlock* body = llvm::BasicBlock::Create(*context_, "body", function);

@@ -142,8 +142,7 @@ llvm::Value* CodeGenLLVM::AddressOf(const CallNode* op) {
   PrimExpr index = FlatIndex(load->buffer, load->indices);
   if (const auto* ramp = index.as<tirx::RampNode>()) index = ramp->base;
   int64_t align;
-  return ElementAddress(StorageOf(load->buffer.get()), load->buffer.dtype(), EmitIndex(index),
-                        &align);
+  return ElementAddress(StorageOf(load->buffer.get()), load->buffer.dtype(), index, &align);
 }
 
 llvm::Value* CodeGenLLVM::AccessPtr(const CallNode* op) {

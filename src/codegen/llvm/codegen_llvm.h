@@ -4,8 +4,8 @@
 ///
 /// The implementation is split by what it emits: codegen_function.cc (functions, signatures),
 /// codegen_stmt.cc, codegen_parallel.cc, codegen_expr.cc, codegen_cast.cc, codegen_memory.cc,
-/// codegen_call.cc (packed ABI and externs), codegen_intrin.cc (arithmetic behind calls),
-/// codegen_dot.cc (dot products of neighbouring lanes).
+/// codegen_address.cc, codegen_call.cc (packed ABI and externs), codegen_intrin.cc (arithmetic
+/// behind calls), codegen_dot.cc (dot products of neighbouring lanes).
 ///
 /// Semantics: integers wrap at their width; x / 0 and x % 0 of integers are 0 (no signal); min and
 /// max propagate NaN; floats are never reassociated, only a*b+c may be fused. Index arithmetic
@@ -22,8 +22,10 @@
 #include <tvm/tirx/stmt_functor.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -73,10 +75,31 @@ class CodeGenLLVM final : private ExprFunctor<llvm::Value*(const Expr&)>,
     llvm::MDNode* alias = nullptr;
     int align = 1;  // of base, in bytes
     bool is_volatile = false;
+    int depth = 0;  // loops around the place where base was computed
   };
-  struct LoopTarget {
+  /// Addresses by what was added to which: (address, value, bytes a unit of it).
+  using AddressTable = std::map<std::tuple<llvm::Value*, llvm::Value*, int64_t>, llvm::Value*>;
+  /// A loop that is being emitted.
+  struct OpenLoop {
     llvm::BasicBlock* on_break;
     llvm::BasicBlock* on_continue;
+    /// Its counter, which starts at 0; null where addresses do not step along.
+    llvm::PHINode* counter = nullptr;
+    int64_t step = 1;
+    llvm::BasicBlock* before = nullptr;
+    AddressTable outer = {};  // addresses computed before the loop
+    struct Pointer {
+      llvm::Value* first;
+      int64_t bytes;  // from one turn to the next
+      llvm::PHINode* value;
+    };
+    std::vector<Pointer> pointers = {};  // addresses that step along
+  };
+  enum class LoopKind {
+    kOuter,   // holds other loops
+    kScalar,  // without vectors, for LLVM to vectorize
+    kShort,   // does so little that LLVM is to unroll it
+    kLong
   };
   /// Inside the body of a parallel launch.
   struct ParallelEnv {
@@ -142,7 +165,7 @@ class CodeGenLLVM final : private ExprFunctor<llvm::Value*(const Expr&)>,
   void EmitLoop64(const Var& var, llvm::Value* begin, llvm::Value* end, llvm::Value* step,
                   bool runs_once, const tirx::Stmt& body, const tirx::ForNode* loop);
   llvm::MDNode* NotUnrolled();
-  void AnnotateLoop(const tirx::Stmt& body, bool is_task, llvm::Instruction* back);
+  static LoopKind KindOf(const tirx::Stmt& body);
   void BindLoopVar(const Var& var, llvm::Value* wide);
   void EmitUnrolled(const tirx::ForNode* op, int64_t begin, int64_t extent, int64_t step);
 
@@ -223,11 +246,41 @@ class CodeGenLLVM final : private ExprFunctor<llvm::Value*(const Expr&)>,
 
   // --- memory ------------------------------------------------------------------------------
   Storage& StorageOf(const VarNode* buffer);
-  void BindStorage(const VarNode* buffer, Storage storage) { storage_[buffer] = storage; }
+  void BindStorage(const VarNode* buffer, Storage storage) {
+    const bool is_fixed = llvm::isa<llvm::AllocaInst, llvm::Argument>(storage.base);
+    storage.depth = is_fixed ? 0 : static_cast<int>(loops_.size());
+    storage_[buffer] = storage;
+  }
   const Storage* AliasRoot(const Expr& pointer);
-  /// Address of the element; `*align` gets what is known about it.
-  llvm::Value* ElementAddress(const Storage& storage, DataType element, llvm::Value* index,
-                              int64_t* align);
+  /// An index as a constant and terms, which vary in `depth` loops, those of fewest first.
+  struct IndexSum {
+    struct Term {
+      llvm::Value* value;
+      int64_t factor;
+      int depth;
+      bool is_here;  // computed where it is used
+    };
+    std::vector<Term> terms;
+    int64_t constant = 0;
+  };
+  /// Adds `factor` times an index.
+  void AddTerms(const PrimExpr& expr, int64_t factor, IndexSum* sum);
+  /// Loops in which a value may vary.
+  int DepthOf(const PrimExpr& expr);
+  llvm::Value* AddToAddress(AddressTable* table, llvm::Value* base, llvm::Type* scalar,
+                            int64_t bytes, const IndexSum::Term& term, bool inbounds);
+  /// The address of the buffer plus those terms that are known before the innermost loop, which is
+  /// computed there, or follow its counter; they are taken out of the sum.
+  llvm::Value* StepAlong(const Storage& storage, llvm::Type* scalar, int64_t bytes, IndexSum* sum);
+  /// `first` plus `bytes` for each turn of the loop; null where it has enough of such.
+  llvm::Value* SteppingPointer(OpenLoop* loop, llvm::Value* first, int64_t bytes);
+  /// Address of element `index + plus`; `*align` gets what is known about it.
+  llvm::Value* ElementAddress(const Storage& storage, DataType element, const PrimExpr& index,
+                              int64_t* align, int64_t plus = 0);
+  /// Address of what lane `lane` of a vector of indices names; `indices` is its value, null where
+  /// it is a ramp.
+  llvm::Value* LaneAddress(const Storage& storage, DataType element, const PrimExpr& index,
+                           llvm::Value* indices, int lane, int64_t* align);
   PrimExpr FlatIndex(const tirx::Buffer& buffer, const ffi::Array<PrimExpr>& indices);
   llvm::Value* LoadAt(const Storage& storage, DataType dtype, llvm::Value* address, int64_t align);
   void StoreAt(const Storage& storage, DataType dtype, llvm::Value* value, llvm::Value* address,
@@ -331,7 +384,10 @@ class CodeGenLLVM final : private ExprFunctor<llvm::Value*(const Expr&)>,
   std::unordered_map<const VarNode*, llvm::Value*> wide_values_;
   std::unordered_map<const VarNode*, Storage> storage_;
   std::unordered_map<const VarNode*, int> alignment_;
-  std::vector<LoopTarget> loops_;
+  std::unordered_map<const VarNode*, int> depths_;  // loops in which a variable varies
+  AddressTable addresses_;                          // of addresses_block_
+  llvm::BasicBlock* addresses_block_ = nullptr;
+  std::vector<OpenLoop> loops_;
   ParallelEnv parallel_;
 };
 

@@ -46,7 +46,7 @@ CodeGenLLVM::Storage& CodeGenLLVM::StorageOf(const VarNode* buffer) {
   // A pointer variable used as a buffer.
   const auto* type = buffer->ty.as<tirx::BufferTypeNode>();
   Storage storage{value->second, noalias_ ? NewAlias(buffer->name) : shared_alias_,
-                  type ? type->dtype.element_of().bytes() : 1, false};
+                  type ? type->dtype.element_of().bytes() : 1, false, depths_[buffer]};
   return storage_[buffer] = storage;
 }
 
@@ -70,14 +70,6 @@ PrimExpr CodeGenLLVM::FlatIndex(const tirx::Buffer& buffer, const ffi::Array<Pri
   PrimExpr stride = cast(base.dtype(), ramp->stride);
   if (!buffer.strides().empty()) stride = stride * cast(base.dtype(), buffer.strides().back());
   return tirx::Ramp(base, stride, ramp->lanes);
-}
-
-llvm::Value* CodeGenLLVM::ElementAddress(const Storage& storage, DataType element,
-                                         llvm::Value* index, int64_t* align) {
-  llvm::Type* scalar = MemoryTypeOf(element.element_of());
-  if (element.lanes() != 1) index = builder_->CreateNSWMul(index, Int64(element.lanes()));
-  *align = std::min<int64_t>(storage.align, std::max(1, element.element_of().bytes()));
-  return builder_->CreateInBoundsGEP(scalar, storage.base, index);
 }
 
 llvm::Value* CodeGenLLVM::LoadAt(const Storage& storage, DataType dtype, llvm::Value* address,
@@ -120,13 +112,13 @@ llvm::Value* CodeGenLLVM::VisitExpr_(const tirx::BufferLoadNode* op) {
         Emit(*op->predicate), type,
         [&] {
           int64_t align;
-          llvm::Value* address = ElementAddress(storage, element, EmitIndex(index), &align);
+          llvm::Value* address = ElementAddress(storage, element, index, &align);
           return LoadAt(storage, op->dtype(), address, align);
         },
         [&]() -> llvm::Value* { return llvm::Constant::getNullValue(type); });
   }
   int64_t align;
-  llvm::Value* address = ElementAddress(storage, element, EmitIndex(index), &align);
+  llvm::Value* address = ElementAddress(storage, element, index, &align);
   if (element.lanes() > 1) {
     const int64_t bytes = runtime::GetVectorBytes(element);
     if ((bytes & (bytes - 1)) == 0) align = std::min<int64_t>(storage.align, bytes);
@@ -154,7 +146,7 @@ llvm::Value* CodeGenLLVM::LoadVector(const Storage& storage, DataType element,
   const int64_t* stride = ramp ? as_const_int(ramp->stride) : nullptr;
   if (const auto* broadcast = index.as<tirx::BroadcastNode>(); broadcast && !mask) {
     int64_t align;
-    llvm::Value* address = ElementAddress(storage, element, EmitIndex(broadcast->value), &align);
+    llvm::Value* address = ElementAddress(storage, element, broadcast->value, &align);
     llvm::Value* value = LoadAt(storage, element, address, align);
     if (element.lanes() == 1) return Splat(value, result);
     std::vector<int> lanes;
@@ -163,7 +155,7 @@ llvm::Value* CodeGenLLVM::LoadVector(const Storage& storage, DataType element,
   }
   if (stride && *stride == 1) {
     int64_t align;
-    llvm::Value* address = ElementAddress(storage, element, EmitIndex(ramp->base), &align);
+    llvm::Value* address = ElementAddress(storage, element, ramp->base, &align);
     align =
         std::max(align, VectorAlign(storage.align, ramp->base, element.bytes() * element.lanes()));
     if (!mask) return LoadAt(storage, result, address, align);
@@ -180,8 +172,7 @@ llvm::Value* CodeGenLLVM::LoadVector(const Storage& storage, DataType element,
     // Contiguous, backwards: one load from the lowest address, lanes reversed.
     const int lanes = result.lanes();
     int64_t align;
-    llvm::Value* first = builder_->CreateNSWSub(EmitIndex(ramp->base), Int64(lanes - 1));
-    llvm::Value* address = ElementAddress(storage, element, first, &align);
+    llvm::Value* address = ElementAddress(storage, element, ramp->base, &align, 1 - lanes);
     return builder_->CreateVectorReverse(LoadAt(storage, result, address, align));
   }
   if (mask || result.is_scalable_vector()) {
@@ -197,18 +188,11 @@ llvm::Value* CodeGenLLVM::LoadVector(const Storage& storage, DataType element,
     return builder_->CreateICmpNE(load, llvm::Constant::getNullValue(memory));
   }
   // Lane by lane: gathers are no faster for the few lanes of a register.
-  llvm::Value* base = ramp ? EmitIndex(ramp->base) : Emit(index);
-  llvm::Value* step = ramp ? EmitIndex(ramp->stride) : nullptr;
+  llvm::Value* indices = ramp ? nullptr : Emit(index);
   llvm::Value* vector = llvm::PoisonValue::get(TypeOf(result));
   for (int i = 0; i < result.lanes(); ++i) {
-    llvm::Value* at = base;
-    if (ramp) {
-      at = builder_->CreateNSWAdd(base, builder_->CreateNSWMul(step, Int64(i)));
-    } else {
-      at = builder_->CreateIntCast(Lane(base, i), builder_->getInt64Ty(), index.dtype().is_int());
-    }
     int64_t align;
-    llvm::Value* address = ElementAddress(storage, element, at, &align);
+    llvm::Value* address = LaneAddress(storage, element, index, indices, i, &align);
     vector = builder_->CreateInsertElement(
         vector, LoadAt(storage, result.element_of(), address, align), Int32(i));
   }
@@ -235,7 +219,7 @@ void CodeGenLLVM::VisitStmt_(const tirx::BufferStoreNode* op) {
     builder_->SetInsertPoint(then_block);
   }
   int64_t align;
-  llvm::Value* address = ElementAddress(storage, element, EmitIndex(index), &align);
+  llvm::Value* address = ElementAddress(storage, element, index, &align);
   if (element.lanes() > 1) {
     const int64_t bytes = runtime::GetVectorBytes(element);
     if ((bytes & (bytes - 1)) == 0) align = std::min<int64_t>(storage.align, bytes);
@@ -255,7 +239,7 @@ void CodeGenLLVM::StoreVector(const Storage& storage, DataType element, const Pr
   const int64_t* stride = ramp ? as_const_int(ramp->stride) : nullptr;
   if (stride && *stride == 1) {
     int64_t align;
-    llvm::Value* address = ElementAddress(storage, element, EmitIndex(ramp->base), &align);
+    llvm::Value* address = ElementAddress(storage, element, ramp->base, &align);
     align =
         std::max(align, VectorAlign(storage.align, ramp->base, element.bytes() * element.lanes()));
     if (!mask) {
@@ -270,8 +254,7 @@ void CodeGenLLVM::StoreVector(const Storage& storage, DataType element, const Pr
       << "a strided vector access of a buffer of " << element.ToString() << " is not supported";
   if (stride && *stride == -1 && !mask && !dtype.is_scalable_vector()) {
     int64_t align;
-    llvm::Value* first = builder_->CreateNSWSub(EmitIndex(ramp->base), Int64(dtype.lanes() - 1));
-    llvm::Value* address = ElementAddress(storage, element, first, &align);
+    llvm::Value* address = ElementAddress(storage, element, ramp->base, &align, 1 - dtype.lanes());
     StoreAt(storage, dtype, builder_->CreateVectorReverse(value), address, align);
     return;
   }
@@ -286,17 +269,10 @@ void CodeGenLLVM::StoreVector(const Storage& storage, DataType element, const Pr
     return;
   }
   // In lane order: where two lanes name one element, the last one wins.
-  llvm::Value* base = ramp ? EmitIndex(ramp->base) : Emit(index);
-  llvm::Value* step = ramp ? EmitIndex(ramp->stride) : nullptr;
+  llvm::Value* indices = ramp ? nullptr : Emit(index);
   for (int i = 0; i < dtype.lanes(); ++i) {
-    llvm::Value* at = base;
-    if (ramp) {
-      at = builder_->CreateNSWAdd(base, builder_->CreateNSWMul(step, Int64(i)));
-    } else {
-      at = builder_->CreateIntCast(Lane(base, i), builder_->getInt64Ty(), index.dtype().is_int());
-    }
     int64_t align;
-    llvm::Value* address = ElementAddress(storage, element, at, &align);
+    llvm::Value* address = LaneAddress(storage, element, index, indices, i, &align);
     StoreAt(storage, dtype.element_of(), Lane(value, i), address, align);
   }
 }

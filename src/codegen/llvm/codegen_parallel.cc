@@ -163,6 +163,7 @@ void CodeGenLLVM::EmitParallelRegion(const tirx::Stmt& body, llvm::Value* num_ta
   auto values = values_;
   auto wide_values = wide_values_;
   auto storage = storage_;
+  auto depths = depths_;
   auto loops = std::move(loops_);
   const ParallelEnv parallel = parallel_;
 
@@ -198,6 +199,7 @@ void CodeGenLLVM::EmitParallelRegion(const tirx::Stmt& body, llvm::Value* num_ta
   values_ = std::move(values);
   wide_values_ = std::move(wide_values);
   storage_ = std::move(storage);
+  depths_ = std::move(depths);
   loops_ = std::move(loops);
   parallel_ = parallel;
   builder_->SetInsertPoint(resume);

@@ -32,6 +32,7 @@ void CodeGenLLVM::VisitStmt_(const tirx::BindNode* op) {
     value->setName(std::string(op->var->name));
   }
   values_[op->var.get()] = value;
+  depths_[op->var.get()] = static_cast<int>(loops_.size());
   if (!value->getType()->isPointerTy()) return;
   // A pointer name stands for the memory it came from.
   const auto* call = op->value.as<CallNode>();
@@ -257,22 +258,13 @@ llvm::MDNode* CodeGenLLVM::NotUnrolled() {
   return loop;
 }
 
-/// What becomes of a loop, whose branch back is `back`, in LLVM's hands.
-void CodeGenLLVM::AnnotateLoop(const tirx::Stmt& body, bool is_task, llvm::Instruction* back) {
+CodeGenLLVM::LoopKind CodeGenLLVM::KindOf(const tirx::Stmt& body) {
   constexpr int64_t kFewNodes = 96;  // of a body that costs about as much as its loop
-  const bool innermost = !HasLoop(body);
-  if (!HasVectors(body)) {
-    has_scalar_loops_ = has_scalar_loops_ || (innermost && !is_task);
-    return;
-  }
+  if (HasLoop(body)) return LoopKind::kOuter;
+  if (!HasVectors(body)) return LoopKind::kScalar;
   int64_t nodes = 0;
-  if (innermost) tirx::PostOrderVisit(body, [&](const ffi::ObjectRef&) { ++nodes; });
-  const bool is_short = innermost && nodes <= kFewNodes;
-  if (is_short) {
-    has_short_loops_ = true;
-  } else {
-    back->setMetadata(llvm::LLVMContext::MD_loop, NotUnrolled());
-  }
+  tirx::PostOrderVisit(body, [&](const ffi::ObjectRef&) { ++nodes; });
+  return nodes <= kFewNodes ? LoopKind::kShort : LoopKind::kLong;
 }
 
 void CodeGenLLVM::EmitLoop64(const Var& var, llvm::Value* begin, llvm::Value* end,
@@ -292,18 +284,35 @@ void CodeGenLLVM::EmitLoop64(const Var& var, llvm::Value* begin, llvm::Value* en
   phi->addIncoming(begin, before);
   BindLoopVar(var, phi);
   loops_.push_back({exit, latch});
+  depths_[var.get()] = static_cast<int>(loops_.size());
+  const LoopKind kind = KindOf(body);
+  const auto* stride = llvm::dyn_cast<llvm::ConstantInt>(step);
+  if (kind == LoopKind::kLong && stride != nullptr && begin == Int64(0)) {
+    OpenLoop& open = loops_.back();
+    open.counter = phi;
+    open.step = stride->getSExtValue();
+    open.before = before;
+  }
   if (parallel_.task_id != nullptr) ++parallel_.loops;
   EmitStmt(body);
   if (parallel_.task_id != nullptr) --parallel_.loops;
+  const auto pointers = std::move(loops_.back().pointers);
   loops_.pop_back();
   if (BlockIsOpen()) builder_->CreateBr(latch);
   builder_->SetInsertPoint(latch);
+  for (const auto& [first, bytes, pointer] : pointers) {
+    pointer->addIncoming(builder_->CreateGEP(builder_->getInt8Ty(), pointer, Int64(bytes)), latch);
+  }
   llvm::Value* next = builder_->CreateNSWAdd(phi, step);
   phi->addIncoming(next, latch);
   llvm::Instruction* back =
       builder_->CreateCondBr(builder_->CreateICmpSLT(next, end), header, exit);
   builder_->SetInsertPoint(exit);
-  AnnotateLoop(body, loop == nullptr, back);
+  has_scalar_loops_ = has_scalar_loops_ || (kind == LoopKind::kScalar && loop != nullptr);
+  has_short_loops_ = has_short_loops_ || kind == LoopKind::kShort;
+  if (kind == LoopKind::kLong || (kind == LoopKind::kOuter && HasVectors(body))) {
+    back->setMetadata(llvm::LLVMContext::MD_loop, NotUnrolled());
+  }
 }
 
 void CodeGenLLVM::EmitUnrolled(const tirx::ForNode* op, int64_t begin, int64_t extent,

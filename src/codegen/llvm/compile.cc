@@ -347,7 +347,7 @@ std::vector<std::string> CompileBatches(CompilePlan* plan, const LLVMTarget& tar
       module = GenerateBatch(plan->batches[i], *plan, target, &context, machine.get());
       if (!keep_functions) plan->batches[i] = FunctionBatch();
     }
-    objects[i] = EmitModule(module.get(), machine.get(), EmitKind::kObject);
+    objects[i] = EmitModule(module.get(), target, machine.get(), EmitKind::kObject);
     machines.Return(std::move(machine));
   });
   return objects;
@@ -405,7 +405,7 @@ std::shared_ptr<const std::string> GlueObject(const LLVMTarget& target) {
     llvm::LLVMContext context;
     std::unique_ptr<llvm::Module> module = GlueModule(portable, &context);
     object = std::make_shared<const std::string>(
-        EmitModule(module.get(), portable.CreateMachine().get(), EmitKind::kObject));
+        EmitModule(module.get(), portable, portable.CreateMachine().get(), EmitKind::kObject));
     if (cache != nullptr) cache->Store(entry_key, "glue", *object);
   }
   return object;

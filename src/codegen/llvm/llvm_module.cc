@@ -112,7 +112,7 @@ LLVMModuleObj::LLVMModuleObj(LLVMTarget target, std::string bitcode)
   }
   std::unique_ptr<llvm::TargetMachine> machine = target_.CreateMachine();
   OptimizeModule(module.get(), target_, machine.get());
-  objects_.push_back(EmitModule(module.get(), machine.get(), EmitKind::kObject));
+  objects_.push_back(EmitModule(module.get(), target_, machine.get(), EmitKind::kObject));
   glue_ = GlueObject(target_);
 }
 
@@ -180,7 +180,7 @@ std::string LLVMModuleObj::Text(const std::string& format, bool with_glue) const
   std::unique_ptr<llvm::Module> module = Regenerate(&context, with_glue);
   if (format == "bc") return BitcodeOf(*module);
   if (format == "s" || format == "asm") {
-    return EmitModule(module.get(), target_.CreateMachine().get(), EmitKind::kAssembly);
+    return EmitModule(module.get(), target_, target_.CreateMachine().get(), EmitKind::kAssembly);
   }
   std::string text;
   llvm::raw_string_ostream stream(text);

@@ -77,10 +77,37 @@ void OptimizeModule(llvm::Module* module, const LLVMTarget& target, llvm::Target
   passes.run(*module, modules);
 }
 
-std::string EmitModule(llvm::Module* module, llvm::TargetMachine* machine, EmitKind kind) {
+namespace {
+
+/// The passes of a code generator, without those that take long to find nothing: of the search for
+/// cheap addresses in loops nothing is left to do (codegen_address.cc). Other processors than x86
+/// have shorter offsets and thus keep it.
+class LeanPassManager final : public llvm::legacy::PassManager {
+ public:
+  explicit LeanPassManager(const LLVMTarget& target)
+      : is_lean_(target.opt_level() == -1 && target.triple().isX86()) {}
+
+  void add(llvm::Pass* pass) override {
+    const llvm::StringRef name = pass->getPassName();
+    if (is_lean_ && (name == "Loop Strength Reduction" ||
+                     name == "Canonicalize Freeze Instructions in Loops")) {
+      delete pass;
+    } else {
+      llvm::legacy::PassManager::add(pass);
+    }
+  }
+
+ private:
+  bool is_lean_;
+};
+
+}  // namespace
+
+std::string EmitModule(llvm::Module* module, const LLVMTarget& target, llvm::TargetMachine* machine,
+                       EmitKind kind) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
-  llvm::legacy::PassManager passes;
+  LeanPassManager passes(target);
   const auto type = kind == EmitKind::kObject ? llvm::CodeGenFileType::ObjectFile
                                               : llvm::CodeGenFileType::AssemblyFile;
   if (machine->addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true)) {

@@ -26,7 +26,8 @@ void OptimizeModule(llvm::Module* module, const LLVMTarget& target, llvm::Target
                     LoopWork loops = {});
 
 enum class EmitKind { kObject, kAssembly };
-std::string EmitModule(llvm::Module* module, llvm::TargetMachine* machine, EmitKind kind);
+std::string EmitModule(llvm::Module* module, const LLVMTarget& target, llvm::TargetMachine* machine,
+                       EmitKind kind);
 
 /// InternalError with the verifier's text when the module is malformed.
 void VerifyLLVM(const llvm::Module& module);

@@ -297,7 +297,9 @@ static const OpRow kConvRows[] = {
     RX_CONV(2, "NCHW", "OIHW",
             "f32[1,3,8,9] f32[5,3,3,3] | f32[2,4,8,8] f32[6,2,3,3]; groups=2, padding=1 | "
             "f32[1,3,9,8] f32[5,3,3,2]; strides=[2,1], padding=[0,1,2,1], dilation=[1,2] | "
-            "f32[1,4,6,6] f32[4,1,3,3]; groups=4, padding=1"),
+            "f32[1,4,6,6] f32[4,1,3,3]; groups=4, padding=1 | "
+            "f32[1,40,6,5] f32[20,2,3,3]; groups=20, padding=1 | "
+            "f32[2,18,5,6] f32[36,1,3,3]; groups=18, strides=2, padding=1"),
     RX_CONV(3, "NCDHW", "OIDHW", "f32[1,2,5,6,7] f32[3,2,2,3,3]; padding=1"),
     RX_CONVT(1, "NCW", "IOW", "f32[1,4,5] f32[4,3,3]; strides=2, padding=1, output_padding=1"),
     RX_CONVT(2, "NCHW", "IOHW",

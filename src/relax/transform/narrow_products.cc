@@ -14,7 +14,7 @@
 /// the stream of a transformer, keeps its float32 beside the copy for products: errors would add up
 /// there. Depthwise convolutions, which memory bounds, read bfloat16 and multiply in float32. A row
 /// times a constant matrix, which memory bounds too, is two rows: the row rounded, and what that
-/// left off; a small matrix stays in float32.
+/// left off; a small matrix stays in float32. So do the smallest products, see WideProducts.
 #include <tvm/relax/analysis.h>
 #include <tvm/relax/attrs.h>
 #include <tvm/relax/expr_functor.h>
@@ -28,6 +28,7 @@
 #include "relax/ir/utils.h"
 #include "relax/op/call_like.h"
 #include "relax/op/common.h"
+#include "relax/transform/product_kinds.h"
 #include "relax/transform/utils.h"
 
 namespace tvm {
@@ -39,49 +40,6 @@ namespace {
 const DataType kWide = DataType::Float(32);
 const DataType kNarrow = DataType::BFloat(16);
 
-bool HasType(const Type& ty, DataType dtype) {
-  const auto* t = ty.as<TensorTypeNode>();
-  return t != nullptr && !t->IsUnknownDtype() && t->ElementType() == dtype;
-}
-std::string_view NameOf(const CallNode* call) {
-  const auto* op = call == nullptr ? nullptr : call->op.as<OpNode>();
-  if (op == nullptr) return "";
-  std::string_view name(op->name.data(), op->name.size());
-  return name.substr(0, 6) == "relax." ? name.substr(6) : name;
-}
-/// A product of two float32 operands.
-bool IsProduct(const CallNode* call) {
-  const std::string_view name = NameOf(call);
-  if (name != "matmul" && name.substr(0, 7) != "nn.conv") return false;
-  return HasType(call->ty, kWide) && HasType(call->args[0]->ty, kWide) &&
-         HasType(call->args[1]->ty, kWide);
-}
-/// A convolution with one channel of weights for each channel of data.
-bool IsDepthwise(const CallNode* call) {
-  auto check = [&](const auto* attrs) {
-    if (attrs == nullptr || attrs->groups <= 1) return false;
-    auto shape = call->args[1]->ty.template as<TensorTypeNode>()->GetStaticShape();
-    if (!shape.has_value()) return false;
-    auto extent = [&](char axis) { return shape.value()[LayoutAxis(attrs->kernel_layout, axis)]; };
-    return extent('I') == 1 && extent('O') == attrs->groups;
-  };
-  return check(call->attrs.as<Conv1DAttrs>()) || check(call->attrs.as<Conv2DAttrs>()) ||
-         check(call->attrs.as<Conv3DAttrs>());
-}
-/// A product of one row with a constant matrix: its time is that of reading the matrix.
-bool IsOneRow(const CallNode* call) {
-  if (NameOf(call) != "matmul" || !call->args[1].as<ConstantNode>()) return false;
-  auto x = call->args[0]->ty.as<TensorTypeNode>()->GetStaticShape();
-  auto weight = call->args[1]->ty.as<TensorTypeNode>()->GetStaticShape();
-  if (!x.has_value() || !weight.has_value() || weight.value().size() != 2) return false;
-  const Array<int64_t>& dims = x.value();
-  return std::all_of(dims.begin(), dims.end() - 1, [](int64_t extent) { return extent == 1; });
-}
-/// A product of one row that is too small to gain by fewer bytes.
-bool IsSmall(const CallNode* call) {
-  constexpr int64_t kFewElements = int64_t{1} << 16;
-  return IsOneRow(call) && call->args[1].as<ConstantNode>()->data.numel() < kFewElements;
-}
 /// The result has elements of operand 0, or of its fields, as they are: rounding them before or
 /// after is the same.
 bool Moves(const CallNode* call) {
@@ -89,7 +47,7 @@ bool Moves(const CallNode* call) {
       "reshape",       "permute_dims",  "expand_dims",  "squeeze", "flatten",
       "strided_slice", "concat",        "take",         "split",   "nn.batch_flatten",
       "nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d"};
-  const std::string_view name = NameOf(call);
+  const std::string_view name = OpNameOf(call);
   if (kMoves.count(name) != 0) return true;
   if (name == "nn.pad") return AttrsOf<PadAttrs>(call)->pad_value == 0;
   return name == "image.resize2d" && AttrsOf<Resize2DAttrs>(call)->method == "nearest_neighbor";
@@ -112,15 +70,17 @@ void ForEachMoved(const CallNode* call, const F& f) {
 }
 
 bool IsNorm(const CallNode* call) {
-  const std::string_view name = NameOf(call);
+  const std::string_view name = OpNameOf(call);
   return name == "nn.layer_norm" || name == "nn.rms_norm" || name == "nn.group_norm";
 }
 
-/// Variables that products read, directly or moved, those that sums read, and those that are
-/// results under another name.
+/// Variables that narrow products read, directly or moved, those that sums and wide products read,
+/// and those that are results under another name.
 class Wanted : public ExprVisitor {
  public:
   std::unordered_set<const VarNode*> vars, summed, results;
+  /// Products that stay in float32; set first.
+  std::unordered_set<const CallNode*> wide;
 
   void VisitBindingBlock(const BindingBlock& block) override {
     ExprVisitor::VisitBindingBlock(block);  // branches first
@@ -133,15 +93,16 @@ class Wanted : public ExprVisitor {
       const auto* call = b->value.as<CallNode>();
       if (call == nullptr) continue;
       if (IsProduct(call)) {
-        if (IsSmall(call)) continue;
+        if (wide.count(call)) {
+          AddSummed(call);
+          continue;
+        }
         if (!IsOneRow(call)) Add(call->args[0]);
         if (!IsDepthwise(call)) Add(call->args[1]);
       } else if (Moves(call) && vars.count(b->var.get())) {
         ForEachMoved(call, [&](const Expr& e) { Add(e); });
-      } else if (NameOf(call) == "add") {
-        for (const Expr& a : call->args) {
-          if (const auto* v = a.as<VarNode>()) summed.insert(v);
-        }
+      } else if (OpNameOf(call) == "add") {
+        AddSummed(call);
       }
     }
   }
@@ -149,6 +110,11 @@ class Wanted : public ExprVisitor {
  private:
   void Add(const Expr& e) {
     if (const auto* v = e.as<VarNode>()) vars.insert(v);
+  }
+  void AddSummed(const CallNode* call) {
+    for (const Expr& a : call->args) {
+      if (const auto* v = a.as<VarNode>()) summed.insert(v);
+    }
   }
   void AddResults(const Expr& e) {
     if (const auto* v = e.as<VarNode>()) results.insert(v);
@@ -185,6 +151,7 @@ class Narrower : public ExprMutator {
   using ExprMutator::ExprMutator;
 
   Function Run(const Function& func) {
+    wanted_.wide = WideProducts(func);
     wanted_.VisitExpr(func);
     return Downcast<Function>(VisitExpr(func));
   }
@@ -213,7 +180,7 @@ class Narrower : public ExprMutator {
       SetNarrow(b->var, builder_->Emit(TupleGetItem(tuple, item->index), b->var->name));
       return;
     }
-    if (call != nullptr && IsProduct(call) && !IsSmall(call)) {
+    if (call != nullptr && IsProduct(call) && !wanted_.wide.count(call)) {
       if (IsOneRow(call)) return Store(b, RowProduct(call), wanted && !leaves);
       Expr data = Narrow(call->args[0]);
       Expr weight = IsDepthwise(call) ? VisitExpr(call->args[1]) : Narrow(call->args[1]);

@@ -194,10 +194,7 @@ std::optional<kernels::KernelQuery> QueryOfConv2d(const Call& call) {
   auto Y = [&](char axis) { return (*y)[LayoutAxis(attrs->out_layout, axis)]; };
   kernels::KernelQuery q;
   q.tile_op = "conv2d";
-  if (attrs->groups > 1 && W('O') == attrs->groups) {
-    if (W('I') != 1) return std::nullopt;
-    q.tile_op = "depthwise_conv2d";
-  }
+  if (attrs->groups > 1 && W('O') == attrs->groups && W('I') == 1) q.tile_op = "depthwise_conv2d";
   q.a_dtype = DtypeOf(call->args[0]);
   q.b_dtype = DtypeOf(call->args[1]);
   q.out_dtype = DtypeOf(call);
@@ -224,12 +221,14 @@ std::optional<kernels::KernelPlan> WeightPacking::PlanOf(const Call& call,
     std::vector<kernels::AnchorForm> forms;
     for (const kernels::KernelPlan& plan : plans) {
       KernelBuilder builder(target_);
-      Array<PrimExpr> shape;
-      for (int64_t extent : PackedShape(plan, query.k, query.n, query.groups)) {
-        shape.push_back(Int64(extent));
-      }
       const Expr& weight = call->args[1];
-      builder.BindInput(weight, weight, te::placeholder(shape, query.b_dtype, "packed"));
+      if (plan.panel > 0) {
+        Array<PrimExpr> shape;
+        for (int64_t extent : PackedShape(plan, query.k, query.n, query.groups)) {
+          shape.push_back(Int64(extent));
+        }
+        builder.BindInput(weight, weight, te::placeholder(shape, query.b_dtype, "packed"));
+      }
       Var result("y", call->ty);
       builder.Add(result, call, AnnotationsOf(plan));
       forms.push_back({plan.rule, builder.Finish({result}).func});
