@@ -7,9 +7,10 @@
 Products are TYPES:MxKxN with a constant right-hand side, as weights are. TYPES: f32, bf16 (summed
 in float32), u8s8 and s8s8 (summed in int32), and w8 and w4: float32 times weights of 8 bits with a
 scale for each column, and of 4 bits with a scale for each 128 rows of a column. Every engine runs in a process of its own; each round times all of them in
-turn, then the peak of the multiplying instruction (for products with one row: the reading rate,
-over weights rotated through more memory than the last-level cache holds; what is read are weights and scales). oneDNN comes from the
-peers' environment. Writes out/bench/gemm.json and .html.
+turn, and right after this one the peak of the multiplying instruction (for products with one row:
+the rate of reading one weight after the other, scales included, rotated through more memory than
+the last-level cache holds). "of peak" is the median over rounds of what this engine reached of it.
+oneDNN comes from the peers' environment. Writes out/bench/gemm.json and .html.
 """
 
 import argparse
@@ -269,15 +270,26 @@ class Peaks:
             preexec_fn=lambda: common.pin(threads),
         )
 
-    def ask(self, kind, seconds):
-        """G multiplications and additions a second, or GB a second."""
-        self.p.stdin.write(f"{kind} {seconds} {self.threads} {ROTATED_BYTES >> 20}\n")
+    def ask(self, kind, seconds, piece=4 << 20):
+        """G multiplications and additions a second, or GB a second in pieces of so many bytes."""
+        sizes = f"{ROTATED_BYTES >> 20} {piece >> 10}"
+        self.p.stdin.write(f"{kind} {seconds} {self.threads} {sizes}\n")
         self.p.stdin.flush()
         return float(self.p.stdout.readline())
 
     def close(self):
         self.p.stdin.close()
         self.p.wait(10)
+
+
+def bytes_of(row):
+    """Bytes of the weight, its scales included."""
+    return TYPES[row["types"]][0] * row["k"] * row["n"]
+
+
+def work_of(row):
+    """What the peak is counted in: bytes with one row, multiplications and additions with more."""
+    return bytes_of(row) if row["m"] == 1 else 2 * row["m"] * row["k"] * row["n"]
 
 
 def measure(types, shape, threads, a, peaks):
@@ -289,18 +301,25 @@ def measure(types, shape, threads, a, peaks):
         argv.append(str(threads))
         if w := common.start(engine, argv, threads, a.timeout, row["engines"]):
             workers.append(w)
-    times, rates = {w.name: [] for w in workers}, []
+    times, rates, shares = {w.name: [] for w in workers}, [], []
     kind = "read" if m == 1 else TYPES[types][1]
+    work = 1e-9 * work_of(row)
     for r in range(a.rounds):
         for w in workers if r % 2 == 0 else workers[::-1]:
             time.sleep(0.03)
             got = w.ask(cmd="run", seconds=a.seconds, min_iters=1)
             times[w.name] += got.get("times", [])
-        rates.append(peaks.ask(kind, min(a.seconds, 0.3)))
+            if w.name == "opentvm" and got.get("times"):
+                rates.append(peaks.ask(kind, min(a.seconds, 0.3), int(bytes_of(row))))
+                if rates[-1] > 0:
+                    shares.append(work / statistics.median(got["times"]) / rates[-1])
     for w in workers:
         row["engines"][w.name]["time"] = common.summary(times[w.name])
         w.close()
-    row["peak"] = {"kind": kind, "median": statistics.median(rates), "max": max(rates)}
+    if rates:
+        row["peak"] = {"kind": kind, "median": statistics.median(rates), "max": max(rates)}
+    if shares:
+        row["of_peak"] = statistics.median(shares)
     return row
 
 
@@ -309,12 +328,11 @@ def report(data, out):
     rows = []
     for r in data["rows"]:
         one_row = r["m"] == 1
-        bytes_read = TYPES[r["types"]][0] * r["k"] * r["n"]
-        work = 1e-9 * (bytes_read if one_row else 2 * r["m"] * r["k"] * r["n"])
+        work = 1e-9 * work_of(r)
         medians = {e: (r["engines"][e].get("time") or {}).get("median") for e in ENGINES}
         rate = {e: work / t if t else None for e, t in medians.items()}
         others = [t for e, t in medians.items() if e != "opentvm" and t]
-        ours, peak = medians["opentvm"], r["peak"]["median"]
+        ours, peak = medians["opentvm"], r.get("peak", {}).get("median")
         rows.append(
             [
                 r["types"],
@@ -322,7 +340,7 @@ def report(data, out):
                 r["threads"],
                 f"{peak:.1f} " + ("GB/s" if one_row else "GOP/s") if peak else "-",
                 *(f"{v:.1f}" if v else "-" for v in rate.values()),
-                f"{100 * rate['opentvm'] / peak:.1f} %" if ours and peak else "-",
+                f"{100 * r['of_peak']:.1f} %" if "of_peak" in r else "-",
                 f"{min(others) / ours:.3f}" if ours and others else "-",
             ]
         )

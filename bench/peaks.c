@@ -5,15 +5,16 @@
 //
 //   cc -O3 -march=native -ffp-contract=fast -pthread peaks.c -o peaks
 //
-// Reads lines "KIND SECONDS THREADS [MIB]" and answers each with one number, the best of several
-// short runs on all threads: fma, vnni and bf16 in G multiply-adds and additions a second (0: the
-// processor has no such instruction), read in GB/s over MIB. gemm.py starts it beside
-// the engines, so that a rate and its peak come from the same moments.
+// Reads lines "KIND SECONDS THREADS [MIB KIB]" and answers each with one number: fma, vnni and bf16
+// in G multiply-adds and additions a second on all threads, the best of several short runs (0: the
+// processor has no such instruction); read in GB/s over MIB, in pieces of KIB. gemm.py starts it
+// beside the engines, so that a rate and its peak come from the same moments.
 #define _GNU_SOURCE
 #if defined(__AVX512VNNI__) || defined(__AVX512BF16__)
 #include <immintrin.h>
 #endif
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,9 +40,18 @@ static double Now(void) {
 }
 
 typedef struct {
+  int threads;
+  size_t piece;  // floats that are read at once
+  int stop;
+  atomic_int arrived, round;
+} Team;
+
+typedef struct {
   double seconds, rate;
+  int index;
+  Team* team;
   const float* data;
-  size_t count;  // floats of this thread
+  size_t count;
 } Job;
 
 #if defined(__x86_64__)
@@ -127,40 +137,76 @@ DEFINE_DOT(Bf16, 32, __m512, __m512bh)
 #define Bf16 NULL
 #endif
 
+// Where all threads wait for each other, without sleeping.
+static void Meet(Team* team) {
+  const int round = atomic_load(&team->round);
+  if (atomic_fetch_add(&team->arrived, 1) == team->threads - 1) {
+    atomic_store(&team->arrived, 0);
+    atomic_fetch_add(&team->round, 1);
+  } else {
+    while (atomic_load(&team->round) == round) {
+    }
+  }
+}
+
+static int Less(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+// A piece after the other, as matrix-vector products read their weights: threads share out each
+// piece and wait for each other after it. The rate is that of the piece in the middle: one of the
+// slow ones may be a neighbour's doing, one of the fast ones luck.
 static void* Read(void* arg) {
   Job* job = (Job*)arg;
-  enum { kStreams = 8, kStep = kStreams * LANES };
-  job->rate = 0;
-  for (double end = Now() + job->seconds; Now() < end;) {
+  Team* team = job->team;
+  enum { kStreams = 8, kStep = kStreams * LANES, kMostPieces = 1 << 16 };
+  static double times[kMostPieces];  // of the first thread
+  const size_t pieces = job->count / team->piece;
+  const size_t share = team->piece / (size_t)team->threads / kStep * kStep;
+  const float* own = job->data + share * (size_t)job->index;
+  const double end = Now() + job->seconds;
+  int done = 0;
+  Meet(team);
+  for (;; ++done) {
+    if (job->index == 0) team->stop = done == kMostPieces || (done > 0 && Now() > end);
+    Meet(team);
+    if (team->stop) break;
+    const double t = Now();
+    const float* data = own + team->piece * ((size_t)done % pieces);
     Vec sum[kStreams];
-    for (int i = 0; i < kStreams; ++i) sum[i] = (Vec){0};
-    double t = Now();
-    for (size_t at = 0; at + kStep <= job->count; at += kStep) {
 #pragma GCC unroll 8
-      for (int i = 0; i < kStreams; ++i) sum[i] += *(const Vec*)(job->data + at + i * LANES);
+    for (int i = 0; i < kStreams; ++i) sum[i] = (Vec){0};
+    for (size_t at = 0; at < share; at += kStep) {
+#pragma GCC unroll 8
+      for (int i = 0; i < kStreams; ++i) sum[i] += *(const Vec*)(data + at + i * LANES);
     }
-    double rate = 4.0 * (double)job->count / (Now() - t) * 1e-9;
-    if (rate > job->rate) job->rate = rate;
-    volatile float sink = 0;
-    for (int i = 0; i < kStreams; ++i) sink += sum[i][0];
+#pragma GCC unroll 8
+    for (int i = 0; i < kStreams; ++i) KEEP(sum[i]);
+    Meet(team);
+    if (job->index == 0) times[done] = Now() - t;
+  }
+  job->rate = 0;
+  if (job->index == 0) {
+    qsort(times, (size_t)done, sizeof(times[0]), Less);
+    job->rate = 4.0 * (double)(share * (size_t)team->threads) / times[done / 2] * 1e-9;
   }
   return NULL;
 }
 
-static double RunAll(void* (*body)(void*), double seconds, int threads, const float* data,
+static double RunAll(void* (*body)(void*), double seconds, Team* team, const float* data,
                      size_t count) {
   enum { kMost = 256 };
   pthread_t ids[kMost];
   Job jobs[kMost];
-  if (threads > kMost) threads = kMost;
-  for (int i = 0; i < threads; ++i) {
-    size_t part = count / (size_t)threads / 1024 * 1024;
-    jobs[i] = (Job){seconds, 0, data == NULL ? NULL : data + part * (size_t)i, part};
+  if (team->threads > kMost) team->threads = kMost;
+  for (int i = 0; i < team->threads; ++i) {
+    jobs[i] = (Job){seconds, 0, i, team, data, count};
     if (i > 0) pthread_create(&ids[i], NULL, body, &jobs[i]);
   }
   body(&jobs[0]);
   double rate = jobs[0].rate;
-  for (int i = 1; i < threads; ++i) {
+  for (int i = 1; i < team->threads; ++i) {
     pthread_join(ids[i], NULL);
     rate += jobs[i].rate;
   }
@@ -173,15 +219,16 @@ int main(void) {
   size_t count = 0;
   while (fgets(line, sizeof(line), stdin) != NULL) {
     double seconds = 0;
-    int threads = 1, mib = 256;
-    if (sscanf(line, "%15s %lf %d %d", what, &seconds, &threads, &mib) < 2) return 1;
-    if (threads < 1 || mib < 1) return 1;
+    int threads = 1, mib = 256, kib = 4096;
+    if (sscanf(line, "%15s %lf %d %d %d", what, &seconds, &threads, &mib, &kib) < 2) return 1;
+    if (threads < 1 || mib < 1 || kib < 64 * threads || kib / 1024 > mib) return 1;
+    Team team = {threads, (size_t)kib * 256, 0, 0, 0};
     double rate = 0;
     if (strcmp(what, "fma") == 0) {
-      rate = RunAll(Fma, seconds, threads, NULL, 0);
+      rate = RunAll(Fma, seconds, &team, NULL, 0);
     } else if (strcmp(what, "vnni") == 0 || strcmp(what, "bf16") == 0) {
       void* (*body)(void*) = what[0] == 'v' ? Vnni : Bf16;
-      if (body != NULL) rate = RunAll(body, seconds, threads, NULL, 0);
+      if (body != NULL) rate = RunAll(body, seconds, &team, NULL, 0);
     } else if (strcmp(what, "read") == 0) {
       size_t wanted = ((size_t)mib + 1) / 2 * 2 * 262144;
       if (wanted != count) {
@@ -195,7 +242,7 @@ int main(void) {
         count = wanted;
         for (size_t i = 0; i < count; ++i) data[i] = 1.0f;
       }
-      rate = RunAll(Read, seconds, threads, data, count);
+      rate = RunAll(Read, seconds, &team, data, count);
     } else {
       return 1;
     }

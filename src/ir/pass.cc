@@ -252,7 +252,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
                  },
                  info->opt_level, info->name, info->required, info->traceable);
            })
-      .def("transform.Info", [](const Pass& pass) { return pass->pass_info; })
+      .def("transform.Info", [](const Pass& pass) { return pass.Info(); })
       .def("transform.RunPass", [](const Pass& pass, const IRModule& mod) { return pass(mod); })
       .def("transform.Sequential",
            [](ffi::Array<Pass> passes, int opt_level, ffi::String name,

@@ -56,15 +56,12 @@ std::optional<KernelPlan> QueryAttention(const KernelQuery& query, const Target&
 
 /// The attention that a group computes; nullopt with a reason when it is something else.
 std::optional<Attention> ReadGroup(const Group& group, std::string* why) {
-  if (group.anchor < 0 || group.stages[group.anchor].Text(kTileOp) != kRuleName) {
-    *why = "no attention";
-    return std::nullopt;
-  }
+  if (group.Anchor(kRuleName) == nullptr) return Decliner(why)("no attention");
   return MatchAttention(group, why);
 }
 
-std::optional<tirx::PrimFunc> EmitAttentionWith(const tirx::PrimFunc& func, const Target& target,
-                                                const KernelKnobs& knobs, std::string* why) {
+std::optional<tirx::PrimFunc> EmitAttention(const tirx::PrimFunc& func, const Target& target,
+                                            const KernelKnobs& knobs, std::string* why) {
   auto group = ParseGroup(func, why);
   if (!group) return std::nullopt;
   auto attention = ReadGroup(*group, why);
@@ -79,11 +76,6 @@ std::optional<tirx::PrimFunc> EmitAttentionWith(const tirx::PrimFunc& func, cons
   return ScheduledFunc(func, emitter.Emit());
 }
 
-std::optional<tirx::PrimFunc> EmitAttention(const tirx::PrimFunc& func, const Target& target,
-                                            std::string* why) {
-  return EmitAttentionWith(func, target, {}, why);
-}
-
 std::vector<KernelCandidate> AttentionCandidates(const tirx::PrimFunc& func, const Target& target) {
   std::string why;
   auto group = ParseGroup(func, &why);
@@ -93,8 +85,8 @@ std::vector<KernelCandidate> AttentionCandidates(const tirx::PrimFunc& func, con
 }
 
 TVM_REGISTER_PASS_CONFIG_OPTION(kOption, bool);
-const bool kRegistered = RegisterRule(
-    {kRuleName, 110, QueryAttention, EmitAttention, AttentionCandidates, EmitAttentionWith});
+const bool kRegistered =
+    RegisterRule({kRuleName, 110, QueryAttention, EmitAttention, AttentionCandidates});
 
 }  // namespace
 }  // namespace kernels

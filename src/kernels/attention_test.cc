@@ -221,7 +221,7 @@ TEST(Attention, DeclinesWhatIsNoSoftmax) {
   tirx::PrimFunc group = te::CreatePrimFunc({q, k, v, out});
   std::string why;
   for (const KernelRule& rule : AllRules()) {
-    if (rule.name == "attention") EXPECT_FALSE(rule.emit(group, target, &why).has_value());
+    if (rule.name == "attention") EXPECT_FALSE(rule.emit(group, target, {}, &why).has_value());
   }
   EXPECT_EQ(why, "no operand is divided by its sum");
 }

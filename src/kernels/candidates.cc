@@ -71,7 +71,7 @@ tirx::PrimFunc EmitWith(const tirx::PrimFunc& group, const Target& target, const
   TVM_FFI_CHECK(known, ValueError)
       << "`" << text << "` is no candidate of kernel rule `" << name << "` for this group";
   std::string why;
-  auto func = rule.emit_with(group, target, knobs, &why);
+  auto func = rule.emit(group, target, knobs, &why);
   TVM_FFI_CHECK(func.has_value(), ValueError)
       << "kernel rule `" << name << "` declines `" << text << "`: " << why;
   return WithAttr(*std::move(func), kKernelRule, ffi::String(name));

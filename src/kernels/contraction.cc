@@ -93,17 +93,12 @@ bool WithEmitter(const tirx::PrimFunc& func, const Target& target, const KernelK
   return true;
 }
 
-std::optional<tirx::PrimFunc> EmitContractionWith(const tirx::PrimFunc& func, const Target& target,
-                                                  const KernelKnobs& knobs, std::string* why) {
+std::optional<tirx::PrimFunc> EmitContraction(const tirx::PrimFunc& func, const Target& target,
+                                              const KernelKnobs& knobs, std::string* why) {
   std::optional<tirx::PrimFunc> result;
   WithEmitter(func, target, knobs, why,
               [&](ContractionEmitter* emitter) { result = ScheduledFunc(func, emitter->Emit()); });
   return result;
-}
-
-std::optional<tirx::PrimFunc> EmitContraction(const tirx::PrimFunc& func, const Target& target,
-                                              std::string* why) {
-  return EmitContractionWith(func, target, {}, why);
 }
 
 std::vector<KernelCandidate> ContractionCandidates(const tirx::PrimFunc& func,
@@ -115,8 +110,8 @@ std::vector<KernelCandidate> ContractionCandidates(const tirx::PrimFunc& func,
   return list;
 }
 
-const bool kRegistered = RegisterRule({kRuleName, 100, QueryContraction, EmitContraction,
-                                       ContractionCandidates, EmitContractionWith});
+const bool kRegistered =
+    RegisterRule({kRuleName, 100, QueryContraction, EmitContraction, ContractionCandidates});
 
 }  // namespace
 }  // namespace kernels

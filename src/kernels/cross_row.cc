@@ -441,8 +441,8 @@ class CrossEmitter {
   std::vector<Held> held_;
 };
 
-std::optional<tirx::PrimFunc> EmitCrossWith(const tirx::PrimFunc& func, const Target& target,
-                                            const KernelKnobs& knobs, std::string* why) {
+std::optional<tirx::PrimFunc> EmitCross(const tirx::PrimFunc& func, const Target& target,
+                                        const KernelKnobs& knobs, std::string* why) {
   auto group = ParseGroup(func, why);
   if (!group) return std::nullopt;
   auto plan = CrossPlanner(*group, why).Plan();
@@ -455,11 +455,6 @@ std::optional<tirx::PrimFunc> EmitCrossWith(const tirx::PrimFunc& func, const Ta
   return ScheduledFunc(func, emitter.Emit());
 }
 
-std::optional<tirx::PrimFunc> EmitCross(const tirx::PrimFunc& func, const Target& target,
-                                        std::string* why) {
-  return EmitCrossWith(func, target, {}, why);
-}
-
 std::vector<KernelCandidate> CrossCandidates(const tirx::PrimFunc&, const Target& target) {
   std::vector<KernelCandidate> list;
   for (int64_t vectors : {1, 2, 4}) list.push_back({{{"vectors", vectors}}, 1});
@@ -468,8 +463,7 @@ std::vector<KernelCandidate> CrossCandidates(const tirx::PrimFunc&, const Target
   return list;
 }
 
-const bool kRegistered =
-    RegisterRule({"cross_row", 58, nullptr, EmitCross, CrossCandidates, EmitCrossWith});
+const bool kRegistered = RegisterRule({"cross_row", 58, nullptr, EmitCross, CrossCandidates});
 
 }  // namespace
 }  // namespace kernels

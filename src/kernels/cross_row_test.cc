@@ -117,7 +117,7 @@ TEST(CrossRow, DeclinesWhatItCannotDo) {
     for (const KernelRule& rule : AllRules()) {
       if (rule.name != "cross_row") continue;
       std::string why;
-      EXPECT_FALSE(rule.emit(te::CreatePrimFunc(args), Target("llvm"), &why).has_value());
+      EXPECT_FALSE(rule.emit(te::CreatePrimFunc(args), Target("llvm"), {}, &why).has_value());
       EXPECT_NE(why.find(reason), std::string::npos) << why;
     }
   };

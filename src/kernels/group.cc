@@ -35,6 +35,11 @@ std::string Stage::Text(const char* key) const {
   return "";
 }
 
+const Stage* Group::Anchor(std::string_view tile_op) const {
+  const bool is = anchor >= 0 && stages[anchor].Text(kTileOp) == tile_op;
+  return is ? &stages[anchor] : nullptr;
+}
+
 bool Group::IsParam(const Buffer& buffer) const {
   return std::any_of(func->params.begin(), func->params.end(),
                      [&](const Var& param) { return param.same_as(buffer); });

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -47,10 +48,20 @@ struct Group {
   /// Index of the stage that carries the annotation `tile_op`, or -1.
   int anchor = -1;
 
+  /// The anchor if it is of this kind, else null.
+  const Stage* Anchor(std::string_view tile_op) const;
   bool IsParam(const tirx::Buffer& buffer) const;
   /// Index of the stage that writes `buffer`, or -1.
   int Writer(const tirx::Buffer& buffer) const;
 };
+
+/// What a rule calls to decline: keeps the reason, and gives the empty result.
+inline auto Decliner(std::string* why) {
+  return [why](const char* reason) {
+    *why = reason;
+    return std::nullopt;
+  };
+}
 
 /// Reads the group. nullopt with a reason when a block is not of the form above (several stores,
 /// dynamic extents, another reduction): such functions are left to the plain-loop rule.

@@ -15,7 +15,6 @@
 #include <tvm/ir/expr_functor.h>
 #include <tvm/kernels/rule.h>
 #include <tvm/target/cpu_features.h>
-#include <tvm/tirx/builtin.h>
 #include <tvm/tirx/op.h>
 #include <tvm/tirx/stmt_functor.h>
 
@@ -26,6 +25,7 @@
 #include "kernels/contraction_plan.h"
 #include "kernels/epilogue.h"
 #include "kernels/group.h"
+#include "kernels/grouped_form.h"
 #include "kernels/names.h"
 #include "kernels/vector_exprs.h"
 
@@ -37,128 +37,6 @@ constexpr const char* kRuleName = "grouped";
 /// Channels of a group, read and computed, that shuffles still sort cheaply.
 constexpr int64_t kMostChannels = 8;
 constexpr int64_t kMostUnrolled = 48;  // products of a body
-
-/// One direction of the picture.
-struct Direction {
-  int64_t in, out, kernel, stride, dilation, pad;
-  /// Positions that `outputs` results in a row read.
-  int64_t Reads(int64_t outputs) const {
-    return (outputs - 1) * stride + (kernel - 1) * dilation + 1;
-  }
-};
-
-/// The anchor as read from its block.
-struct GroupedForm {
-  Direction h, w;
-  int64_t batch, groups, in = 1, out = 1;  ///< channels of a group, read and computed
-  PrimExpr value;                          ///< the summand, which holds what the next two point to
-  const BufferLoadNode *x, *weight;
-  PrimExpr border;
-};
-
-class FormReader {
- public:
-  FormReader(const Group& group, std::string* why)
-      : anchor_(group.stages[group.anchor]), why_(why) {
-    value_ = InlineProducers(group, anchor_.value, group.anchor);
-    for (const auto* iters : {&anchor_.spatial, &anchor_.reduce}) {
-      for (const Iter& iter : *iters) access_.Bind(iter.var, iter.extent);
-    }
-  }
-
-  std::optional<GroupedForm> Read() {
-    const std::vector<Iter>&s = anchor_.spatial, &r = anchor_.reduce;
-    if (s.size() != 5 || r.size() < 2 || r.size() > 3) return Decline("no convolution in groups");
-    if (anchor_.kind != ReduceKind::kSum) return Decline("not a sum");
-    GroupedForm form;
-    form.value = value_;
-    form.batch = s[0].extent;
-    form.groups = s[3].extent;
-    form.out = s[4].extent;
-    form.in = r.size() == 3 ? r[2].extent : 1;
-    if (!ReadOperands(&form)) return std::nullopt;
-    const auto shape = form.x->buffer.shape();
-    const auto at = form.x->indices;
-    auto h = ReadDirection(at[1], *as_const_int(shape[1]), s[1], r[0]);
-    auto w = ReadDirection(at[2], *as_const_int(shape[2]), s[2], r[1]);
-    if (!h || !w || !ReadsChannels(form)) return Decline("not the channels of a group");
-    form.h = *h;
-    form.w = *w;
-    for (const auto* iters : {&s, &r}) {
-      for (const Iter& iter : *iters) {
-        if (!access_.Coefficient(access_.Offset(form.weight->buffer, form.weight->indices),
-                                 iter.var)) {
-          return Decline("the weight is not read evenly");
-        }
-      }
-    }
-    return form;
-  }
-
- private:
-  std::nullopt_t Decline(const char* reason) {
-    *why_ = reason;
-    return std::nullopt;
-  }
-
-  static PrimExpr WithoutCast(const PrimExpr& expr) {
-    const auto* cast = expr.as<tirx::CastNode>();
-    return cast == nullptr ? expr : cast->value;
-  }
-
-  bool ReadOperands(GroupedForm* form) {
-    const auto* mul = value_.as<tirx::MulNode>();
-    if (mul == nullptr) return Decline("the summand is not a product"), false;
-    PrimExpr x = WithoutCast(mul->a), w = WithoutCast(mul->b);
-    form->border = make_zero(x.dtype());
-    if (const auto* call = x.as<CallNode>()) {
-      if (!call->op.same_as(tirx::builtin::if_then_else())) {
-        return Decline("the picture is computed"), false;
-      }
-      x = PrimExpr(call->args[1]);
-      form->border = PrimExpr(call->args[2]);
-    }
-    form->x = x.as<BufferLoadNode>();
-    form->weight = w.as<BufferLoadNode>();
-    const bool plain = form->x != nullptr && form->weight != nullptr &&
-                       (form->border.as<FloatImmNode>() || form->border.as<IntImmNode>());
-    if (!plain || form->x->indices.size() != 4) return Decline("operands are computed"), false;
-    return true;
-  }
-
-  std::optional<Direction> ReadDirection(const PrimExpr& index, int64_t in, const Iter& out,
-                                         const Iter& tap) {
-    auto step = [&](const Iter& iter) -> std::optional<int64_t> {
-      return iter.extent == 1 ? 1 : access_.Coefficient(index, iter.var);
-    };
-    auto stride = step(out), dilation = step(tap);
-    const PrimExpr first =
-        access_.Simplify(Substitute(index, Map<Var, PrimExpr>{{out.var, I0()}, {tap.var, I0()}}));
-    const int64_t* start = as_const_int(first);
-    if (!stride || !dilation || start == nullptr || *stride < 1 || *dilation < 1) {
-      return std::nullopt;
-    }
-    return Direction{in, out.extent, tap.extent, *stride, *dilation, -*start};
-  }
-
-  /// Whether X is read in picture n, channel g * in + i, of as many channels.
-  bool ReadsChannels(const GroupedForm& form) {
-    const auto& s = anchor_.spatial;
-    PrimExpr channel = s[3].var * Index(form.in);
-    if (anchor_.reduce.size() == 3) channel = channel + anchor_.reduce[2].var;
-    const auto at = form.x->indices;
-    return is_zero(access_.Simplify(at[0] - s[0].var)) &&
-           is_zero(access_.Simplify(at[3] - channel)) &&
-           is_const_int(form.x->buffer.shape()[3], form.groups * form.in);
-  }
-
-  static PrimExpr I0() { return Index(0); }
-
-  const Stage& anchor_;
-  std::string* why_;
-  PrimExpr value_;
-  FlatAccess access_;
-};
 
 class GroupedEmitter {
  public:
@@ -481,31 +359,22 @@ std::optional<KernelPlan> QueryGrouped(const KernelQuery& query, const Target& t
   return plan;
 }
 
-std::optional<tirx::PrimFunc> EmitGroupedWith(const tirx::PrimFunc& func, const Target& target,
-                                              const KernelKnobs& knobs, std::string* why) {
+std::optional<tirx::PrimFunc> EmitGrouped(const tirx::PrimFunc& func, const Target& target,
+                                          const KernelKnobs& knobs, std::string* why) {
   auto group = ParseGroup(func, why);
   if (!group) return std::nullopt;
-  auto decline = [&](const char* reason) {
-    *why = reason;
-    return std::nullopt;
-  };
-  if (group->anchor < 0) return decline("no anchor");
-  const Stage& anchor = group->stages[group->anchor];
-  if (anchor.Text(kTileOp) != "conv2d" || anchor.Int(kPanel, 0) > 0) {
+  const auto decline = Decliner(why);
+  const Stage* anchor = group->Anchor("conv2d");
+  if (anchor == nullptr || anchor->Int(kPanel, 0) > 0) {
     return decline("the anchor is no convolution with a plain weight");
   }
-  auto form = FormReader(*group, why).Read();
+  auto form = ReadGroupedForm(*group, why);
   if (!form) return std::nullopt;
   if (form->in > kMostChannels || form->out > kMostChannels) return decline("too many channels");
   auto epilogue = ReadEpilogue(*group, why);
   if (!epilogue) return std::nullopt;
-  GroupedEmitter emitter(anchor, *std::move(form), *std::move(epilogue), target, knobs);
+  GroupedEmitter emitter(*anchor, *std::move(form), *std::move(epilogue), target, knobs);
   return ScheduledFunc(func, emitter.Emit());
-}
-
-std::optional<tirx::PrimFunc> EmitGrouped(const tirx::PrimFunc& func, const Target& target,
-                                          std::string* why) {
-  return EmitGroupedWith(func, target, {}, why);
 }
 
 std::vector<KernelCandidate> GroupedCandidates(const tirx::PrimFunc&, const Target& target) {
@@ -519,7 +388,7 @@ std::vector<KernelCandidate> GroupedCandidates(const tirx::PrimFunc&, const Targ
 }
 
 const bool kRegistered =
-    RegisterRule({kRuleName, 105, QueryGrouped, EmitGrouped, GroupedCandidates, EmitGroupedWith});
+    RegisterRule({kRuleName, 105, QueryGrouped, EmitGrouped, GroupedCandidates});
 
 }  // namespace
 }  // namespace kernels

@@ -375,7 +375,7 @@ TEST(LowBit, DeclinesWhatIsAnnotatedWrongly) {
     std::string why;
     for (const KernelRule& rule : AllRules()) {
       if (rule.name != "contraction") continue;
-      EXPECT_FALSE(rule.emit(te::CreatePrimFunc(args), target, &why).has_value());
+      EXPECT_FALSE(rule.emit(te::CreatePrimFunc(args), target, {}, &why).has_value());
     }
     return why;
   };

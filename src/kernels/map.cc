@@ -473,8 +473,8 @@ class MapEmitter {
   std::vector<Iter> iters_;
 };
 
-std::optional<tirx::PrimFunc> EmitMapWith(const tirx::PrimFunc& func, const Target& target,
-                                          const KernelKnobs& knobs, std::string* why) {
+std::optional<tirx::PrimFunc> EmitMap(const tirx::PrimFunc& func, const Target& target,
+                                      const KernelKnobs& knobs, std::string* why) {
   auto group = ParseGroup(func, why);
   if (!group) return std::nullopt;
   std::vector<MapPart> parts;
@@ -519,11 +519,6 @@ std::optional<tirx::PrimFunc> EmitMapWith(const tirx::PrimFunc& func, const Targ
   return ScheduledFunc(func, access.Wrap(SeqStmt::Flatten(seq)));
 }
 
-std::optional<tirx::PrimFunc> EmitMap(const tirx::PrimFunc& func, const Target& target,
-                                      std::string* why) {
-  return EmitMapWith(func, target, {}, why);
-}
-
 /// Whether and in how many pieces threads share the work.
 std::vector<KernelCandidate> MapCandidates(const tirx::PrimFunc& func, const Target& target) {
   const int64_t cores = CpuFeaturesOf(target).num_cores;
@@ -533,7 +528,7 @@ std::vector<KernelCandidate> MapCandidates(const tirx::PrimFunc& func, const Tar
   return list;
 }
 
-const bool kRegistered = RegisterRule({"map", 50, nullptr, EmitMap, MapCandidates, EmitMapWith});
+const bool kRegistered = RegisterRule({"map", 50, nullptr, EmitMap, MapCandidates});
 
 }  // namespace
 }  // namespace kernels

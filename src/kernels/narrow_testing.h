@@ -109,7 +109,7 @@ inline void Check(const ffi::Array<te::Tensor>& args, const Target& target, doub
   std::optional<tirx::PrimFunc> fast;
   std::string why;
   for (const KernelRule& rule : AllRules()) {
-    if (rule.name == rule_name) fast = rule.emit(group, target, &why);
+    if (rule.name == rule_name) fast = rule.emit(group, target, {}, &why);
   }
   ASSERT_TRUE(fast.has_value()) << rule_name << " declines: " << why;
   std::vector<std::unique_ptr<Data>> want, got;

@@ -353,18 +353,13 @@ class RowEmitter {
   std::unordered_map<const ffi::Object*, Buffer> local_;
 };
 
-std::optional<tirx::PrimFunc> EmitRowWith(const tirx::PrimFunc& func, const Target& target,
-                                          const KernelKnobs& knobs, std::string* why) {
+std::optional<tirx::PrimFunc> EmitRow(const tirx::PrimFunc& func, const Target& target,
+                                      const KernelKnobs& knobs, std::string* why) {
   auto group = ParseGroup(func, why);
   if (!group) return std::nullopt;
   auto plan = RowPlanner(*group, why).Plan();
   if (!plan) return std::nullopt;
   return ScheduledFunc(func, RowEmitter(*group, *std::move(plan), target, knobs).Emit());
-}
-
-std::optional<tirx::PrimFunc> EmitRow(const tirx::PrimFunc& func, const Target& target,
-                                      std::string* why) {
-  return EmitRowWith(func, target, {}, why);
 }
 
 std::vector<KernelCandidate> ParallelOrNot(const tirx::PrimFunc&, const Target& target) {
@@ -379,14 +374,11 @@ std::vector<KernelCandidate> RowCandidates(const tirx::PrimFunc& func, const Tar
 }
 
 /// column: C[rows.., c] (+)= f(X[rows.., k.., c]) with c contiguous.
-std::optional<tirx::PrimFunc> EmitColumnWith(const tirx::PrimFunc& func, const Target& target,
-                                             const KernelKnobs& knobs, std::string* why) {
+std::optional<tirx::PrimFunc> EmitColumn(const tirx::PrimFunc& func, const Target& target,
+                                         const KernelKnobs& knobs, std::string* why) {
   auto group = ParseGroup(func, why);
   if (!group) return std::nullopt;
-  auto decline = [&](const char* reason) {
-    *why = reason;
-    return std::nullopt;
-  };
+  const auto decline = Decliner(why);
   int reduction = -1;
   for (size_t i = 0; i < group->stages.size(); ++i) {
     if (group->stages[i].reduce.empty()) continue;
@@ -470,15 +462,9 @@ std::optional<tirx::PrimFunc> EmitColumnWith(const tirx::PrimFunc& func, const T
       func, access.Wrap(parallel ? ParallelLoop(task, tasks, inner) : Loop(task, tasks, inner)));
 }
 
-std::optional<tirx::PrimFunc> EmitColumn(const tirx::PrimFunc& func, const Target& target,
-                                         std::string* why) {
-  return EmitColumnWith(func, target, {}, why);
-}
-
 /// Columns come first: they decline when the kept dimension is not contiguous.
-const bool kColumn =
-    RegisterRule({"column", 60, nullptr, EmitColumn, ParallelOrNot, EmitColumnWith});
-const bool kRow = RegisterRule({"row", 55, nullptr, EmitRow, RowCandidates, EmitRowWith});
+const bool kColumn = RegisterRule({"column", 60, nullptr, EmitColumn, ParallelOrNot});
+const bool kRow = RegisterRule({"row", 55, nullptr, EmitRow, RowCandidates});
 
 }  // namespace
 }  // namespace kernels

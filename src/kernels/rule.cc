@@ -85,7 +85,7 @@ tirx::PrimFunc Emit(const tirx::PrimFunc& group, const Target& target) {
   const std::string planned = PlannedRule(group);
   auto attempt = [&](const KernelRule& rule) -> std::optional<tirx::PrimFunc> {
     std::string why;
-    auto func = rule.emit(group, target, &why);
+    auto func = rule.emit(group, target, {}, &why);
     if (!func) {
       VLOG(2) << "kernel rule " << rule.name << " declines: " << why;
       return func;
@@ -139,10 +139,10 @@ size_t ChooseForm(const FormMaker& make, const Target& target) {
 
 TVM_FFI_STATIC_INIT_BLOCK() {
   // The blocks as they are: lowering turns them into the loops they stand in.
-  RegisterRule(
-      {"plain", -1000, nullptr, [](const tirx::PrimFunc& group, const Target&, std::string*) {
-         return std::optional<tirx::PrimFunc>(group);
-       }});
+  RegisterRule({"plain", -1000, nullptr,
+                [](const tirx::PrimFunc& group, const Target&, const KernelKnobs&, std::string*) {
+                  return std::optional<tirx::PrimFunc>(group);
+                }});
   namespace refl = tvm::ffi::reflection;
   refl::GlobalDef()
       .def("kernels.Emit", [](tirx::PrimFunc group, Target target) { return Emit(group, target); })

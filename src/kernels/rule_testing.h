@@ -131,7 +131,7 @@ inline std::optional<tirx::PrimFunc> EmitBy(const char* rule, const tirx::PrimFu
   std::string why = "there is no such rule";
   for (const KernelRule& each : AllRules()) {
     if (each.name != rule) continue;
-    if (auto func = each.emit(group, target, &why)) return func;
+    if (auto func = each.emit(group, target, {}, &why)) return func;
   }
   ADD_FAILURE() << rule << " declines: " << why;
   return std::nullopt;

@@ -448,17 +448,14 @@ std::optional<KernelPlan> QueryWindow(const KernelQuery& query, const Target&) {
   return plan;
 }
 
-std::optional<tirx::PrimFunc> EmitWindowWith(const tirx::PrimFunc& func, const Target& target,
-                                             const KernelKnobs& knobs, std::string* why) {
+std::optional<tirx::PrimFunc> EmitWindow(const tirx::PrimFunc& func, const Target& target,
+                                         const KernelKnobs& knobs, std::string* why) {
   auto group = ParseGroup(func, why);
   if (!group) return std::nullopt;
-  auto decline = [&](const char* reason) {
-    *why = reason;
-    return std::nullopt;
-  };
-  if (group->anchor < 0) return decline("no anchor");
-  const Stage& anchor = group->stages[group->anchor];
-  if (anchor.Text(kTileOp) != "window") return decline("the anchor is no window");
+  const auto decline = Decliner(why);
+  const Stage* found = group->Anchor("window");
+  if (found == nullptr) return decline("the anchor is no window");
+  const Stage& anchor = *found;
   if (anchor.spatial.size() != 4 || anchor.reduce.size() != 2) return decline("not NHWC");
   if (anchor.kind == ReduceKind::kProd || anchor.kind == ReduceKind::kNone) {
     return decline("reduces in another way");
@@ -469,11 +466,6 @@ std::optional<tirx::PrimFunc> EmitWindowWith(const tirx::PrimFunc& func, const T
   auto epilogue = ReadEpilogue(*group, why);
   if (!epilogue) return std::nullopt;
   return ScheduledFunc(func, WindowEmitter(*group, *std::move(epilogue), target, knobs).Emit());
-}
-
-std::optional<tirx::PrimFunc> EmitWindow(const tirx::PrimFunc& func, const Target& target,
-                                         std::string* why) {
-  return EmitWindowWith(func, target, {}, why);
 }
 
 std::vector<KernelCandidate> WindowCandidates(const tirx::PrimFunc& func, const Target& target) {
@@ -495,8 +487,7 @@ std::vector<KernelCandidate> WindowCandidates(const tirx::PrimFunc& func, const 
   return list;
 }
 
-const bool kRegistered =
-    RegisterRule({kRuleName, 90, QueryWindow, EmitWindow, WindowCandidates, EmitWindowWith});
+const bool kRegistered = RegisterRule({kRuleName, 90, QueryWindow, EmitWindow, WindowCandidates});
 
 }  // namespace
 }  // namespace kernels

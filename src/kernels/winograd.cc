@@ -103,7 +103,7 @@ void ForEachCut(int64_t tiles, int64_t ic, int64_t oc, int64_t panel, const Targ
   const CpuFeatures cpu = CpuFeaturesOf(target);
   const DataType dtype = DataType::Float(32);
   const int64_t lanes = VectorLanes(dtype, target), cores = std::max(1, cpu.num_cores);
-  const int64_t panels = CeilDiv(oc, panel), most_rows = TileRows(1 << 20, panel, dtype, target);
+  const int64_t panels = CeilDiv(oc, panel), most_rows = MostTileRows(panel, dtype, target);
   // What a task transforms stays in half of the second-level cache.
   const int64_t cached = cpu.l2 / 2 / (kAllPoints * ic * dtype.bytes());
   const int64_t most = std::min(tiles, std::clamp<int64_t>(cached, 4, 2 * most_rows));
@@ -148,10 +148,7 @@ struct WinogradAnchor {
 };
 
 std::optional<WinogradAnchor> Match(const Group& group, std::string* why) {
-  auto decline = [&](const char* reason) {
-    *why = reason;
-    return std::nullopt;
-  };
+  const auto decline = Decliner(why);
   if (group.anchor < 0) return decline("no anchor");
   const Stage& stage = group.stages[group.anchor];
   if (stage.Int(kWinograd, 0) != 1) return decline("the weight is not transformed");
@@ -589,8 +586,8 @@ std::optional<KernelPlan> QueryWinograd(const KernelQuery& query, const Target& 
   return plan;
 }
 
-std::optional<tirx::PrimFunc> EmitWinogradWith(const tirx::PrimFunc& func, const Target& target,
-                                               const KernelKnobs& knobs, std::string* why) {
+std::optional<tirx::PrimFunc> EmitWinograd(const tirx::PrimFunc& func, const Target& target,
+                                           const KernelKnobs& knobs, std::string* why) {
   auto group = ParseGroup(func, why);
   if (!group) return std::nullopt;
   auto anchor = Match(*group, why);
@@ -599,11 +596,6 @@ std::optional<tirx::PrimFunc> EmitWinogradWith(const tirx::PrimFunc& func, const
   if (!epilogue) return std::nullopt;
   WinogradEmitter emitter(*group, *std::move(anchor), *std::move(epilogue), target, knobs);
   return ScheduledFunc(func, emitter.Emit());
-}
-
-std::optional<tirx::PrimFunc> EmitWinograd(const tirx::PrimFunc& func, const Target& target,
-                                           std::string* why) {
-  return EmitWinogradWith(func, target, {}, why);
 }
 
 std::vector<KernelCandidate> WinogradCandidates(const tirx::PrimFunc& func, const Target& target) {
@@ -617,8 +609,8 @@ std::vector<KernelCandidate> WinogradCandidates(const tirx::PrimFunc& func, cons
       .Candidates(target);
 }
 
-const bool kRegistered = RegisterRule(
-    {kRuleName, 110, QueryWinograd, EmitWinograd, WinogradCandidates, EmitWinogradWith});
+const bool kRegistered =
+    RegisterRule({kRuleName, 110, QueryWinograd, EmitWinograd, WinogradCandidates});
 TVM_REGISTER_PASS_CONFIG_OPTION(kOption, bool);
 
 }  // namespace

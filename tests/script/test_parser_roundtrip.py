@@ -50,6 +50,7 @@ BODIES = [
     "A[0:4] = A[4:8] + T.Broadcast(1.0, 4)\nA[0:8:2] = A[n:n + 4]",
     "A[0:4] = T.Shuffle([A[0:4], A[n:n + 4]], [0, 4, 1, 5])\nA[0:4] = T.min(A[0:4], T.max(A[4:8], A[8:12]))",
     "D = T.alloc_buffer((8,), 'int32')\nD[0:4] = T.Div(D[0:4], D[4:8])",
+    "D = T.alloc_buffer((8,), 'int32')\nD[0:4] = T.Add(D[0:4], T.Mul(D[4:8], D[0:4]))",
     "A.vstore([T.Ramp(0, 1, 4)], T.Broadcast(T.float32(1), 4), predicate=T.Broadcast(n > 1, 4))",
     "A[0] = T.float32('inf')\nA[1] = T.float32('-inf')\nA[2] = T.float32('nan')\nA[3] = T.float32(1e-45)",
     "T.evaluate(T.uint64(18446744073709551615))\nT.evaluate(T.uint64(9223372036854775808))\nT.evaluate(T.int64(-9223372036854775808))",

@@ -26,7 +26,7 @@ class EnvFunc : public ffi::ObjectRef {
   TVM_DLL static EnvFunc Get(const ffi::String& name);
   template <typename... Args>
   ffi::Any operator()(Args&&... args) const {
-    return get()->func(std::forward<Args>(args)...);
+    return (*this)->func(std::forward<Args>(args)...);
   }
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(EnvFunc, ffi::ObjectRef, EnvFuncNode);
 };

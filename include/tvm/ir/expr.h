@@ -59,8 +59,8 @@ class Expr : public ffi::ObjectRef {
  public:
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Expr, ffi::ObjectRef, ExprNode);
 
-  DataType dtype() const { return get()->dtype(); }
-  const Type& ty() const { return get()->ty; }
+  DataType dtype() const { return (*this)->dtype(); }
+  const Type& ty() const { return (*this)->ty; }
 };
 
 /// True for an expression whose type is a PrimType, and for a string literal.
@@ -94,7 +94,7 @@ class PrimExpr : public Expr {
   PrimExpr(double value) : Expr(FromFloat(value)) {}  // NOLINT(*)
 
   /// dtype of the value.
-  DataType dtype() const { return get()->dtype(); }
+  DataType dtype() const { return (*this)->dtype(); }
 
   static constexpr bool _type_is_nullable = true;
   static constexpr bool _type_container_is_exact = false;
@@ -224,7 +224,7 @@ class Var : public Expr {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Var, Expr, VarNode);
   TVM_DEFINE_OBJECT_REF_COW_METHOD(VarNode);
 
-  const ffi::String& name() const { return get()->name; }
+  const ffi::String& name() const { return (*this)->name; }
   /// A new variable of the same type.
   TVM_DLL Var copy_with_name(ffi::String name) const;
   TVM_DLL Var copy_with_suffix(const ffi::String& suffix) const;

@@ -257,7 +257,7 @@ class IterVar : public ffi::ObjectRef {
                   Span span = Span());
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(IterVar, ffi::ObjectRef, IterVarNode);
   TVM_DEFINE_OBJECT_REF_COW_METHOD(IterVarNode);
-  operator PrimExpr() const { return PrimExpr(get()->var); }  // NOLINT(*)
+  operator PrimExpr() const { return PrimExpr((*this)->var); }  // NOLINT(*)
 };
 
 /// Associative, commutative combiner with identity, over one or more values.

@@ -155,7 +155,7 @@ class Pass : public ffi::ObjectRef {
   /// Runs with instruments, timing, dumps and verification. A disabled pass that is called directly
   /// still runs; only Sequential skips.
   TVM_DLL IRModule operator()(IRModule mod, const PassContext& ctx) const;
-  const PassInfo& Info() const { return get()->pass_info; }
+  const PassInfo& Info() const { return (*this)->pass_info; }
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Pass, ffi::ObjectRef, PassNode);
 };
 

@@ -182,16 +182,14 @@ struct KernelRule {
   /// Higher is tried first.
   int priority = 0;
   std::optional<KernelPlan> (*query)(const KernelQuery&, const Target&) = nullptr;
-  /// The scheduled function, or nullopt to decline; `why` then says the reason.
+  /// The scheduled function, or nullopt to decline; `why` then says the reason. Without knobs all
+  /// is the rule's own choice, with those of a candidate what they name is taken as they say.
   std::optional<tirx::PrimFunc> (*emit)(const tirx::PrimFunc& group, const Target& target,
-                                        std::string* why) = nullptr;
+                                        const KernelKnobs& knobs, std::string* why) = nullptr;
   /// What may be measured besides the rule's own choice, in any order; null: nothing. Asked only
   /// for groups that `emit` accepts.
   std::vector<KernelCandidate> (*candidates)(const tirx::PrimFunc& group,
                                              const Target& target) = nullptr;
-  /// As `emit`, with the knobs of a candidate.
-  std::optional<tirx::PrimFunc> (*emit_with)(const tirx::PrimFunc& group, const Target& target,
-                                             const KernelKnobs& knobs, std::string* why) = nullptr;
 };
 
 /// Registers a rule; called from a static initialiser of the rule's file.

@@ -74,7 +74,7 @@ class Target : public ffi::ObjectRef {
   TVM_DLL static Target Current(bool allow_not_defined = true);
   TVM_DLL static Target WithHost(const Target& target, const Target& host);
   TVM_DLL Target WithoutHost() const;
-  ffi::Optional<Target> GetHost() const { return get()->GetHost(); }
+  ffi::Optional<Target> GetHost() const { return (*this)->GetHost(); }
 
   TVM_DLL void EnterWithScope() const;
   TVM_DLL void ExitWithScope() const;

@@ -75,10 +75,10 @@ class Tensor : public tirx::DataProducer {
   /// Like operator(), negative constant or symbolic indices counted from the end.
   TVM_DLL PrimExpr IndexWithNegativeIndices(ffi::Array<PrimExpr> indices) const;
 
-  size_t ndim() const { return get()->shape.size(); }
-  const ffi::Array<PrimExpr>& shape() const { return get()->shape; }
-  DataType dtype() const { return get()->dtype; }
-  const Operation& op() const { return get()->op; }
+  size_t ndim() const { return (*this)->shape.size(); }
+  const ffi::Array<PrimExpr>& shape() const { return (*this)->shape; }
+  DataType dtype() const { return (*this)->dtype; }
+  const Operation& op() const { return (*this)->op; }
   /// Same operation and output.
   TVM_DLL bool operator==(const Tensor& other) const;
   bool operator!=(const Tensor& other) const { return !(*this == other); }

@@ -96,9 +96,10 @@ class CodeGenLLVM final : private ExprFunctor<llvm::Value*(const Expr&)>,
     std::vector<Pointer> pointers = {};  // addresses that step along
   };
   enum class LoopKind {
-    kOuter,   // holds other loops
-    kScalar,  // without vectors, for LLVM to vectorize
-    kShort,   // does so little that LLVM is to unroll it
+    kOuter,         // holds other loops, and no vectors
+    kOuterVectors,  // holds other loops, and vectors
+    kScalar,        // without vectors, for LLVM to vectorize
+    kShort,         // does so little that LLVM is to unroll it
     kLong
   };
   /// Inside the body of a parallel launch.

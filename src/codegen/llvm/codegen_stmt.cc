@@ -260,8 +260,9 @@ llvm::MDNode* CodeGenLLVM::NotUnrolled() {
 
 CodeGenLLVM::LoopKind CodeGenLLVM::KindOf(const tirx::Stmt& body) {
   constexpr int64_t kFewNodes = 96;  // of a body that costs about as much as its loop
-  if (HasLoop(body)) return LoopKind::kOuter;
-  if (!HasVectors(body)) return LoopKind::kScalar;
+  const bool vectors = HasVectors(body);
+  if (HasLoop(body)) return vectors ? LoopKind::kOuterVectors : LoopKind::kOuter;
+  if (!vectors) return LoopKind::kScalar;
   int64_t nodes = 0;
   tirx::PostOrderVisit(body, [&](const ffi::ObjectRef&) { ++nodes; });
   return nodes <= kFewNodes ? LoopKind::kShort : LoopKind::kLong;
@@ -310,7 +311,7 @@ void CodeGenLLVM::EmitLoop64(const Var& var, llvm::Value* begin, llvm::Value* en
   builder_->SetInsertPoint(exit);
   has_scalar_loops_ = has_scalar_loops_ || (kind == LoopKind::kScalar && loop != nullptr);
   has_short_loops_ = has_short_loops_ || kind == LoopKind::kShort;
-  if (kind == LoopKind::kLong || (kind == LoopKind::kOuter && HasVectors(body))) {
+  if (kind == LoopKind::kLong || kind == LoopKind::kOuterVectors) {
     back->setMetadata(llvm::LLVMContext::MD_loop, NotUnrolled());
   }
 }

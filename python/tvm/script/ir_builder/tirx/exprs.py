@@ -19,22 +19,30 @@ from .values import DType, as_expr, as_value
 
 # --- nodes: exactly what is written, nothing folded or converted ------------------------------
 
-_NODES = (
-    "Add Sub Mul Mod FloorDiv FloorMod Min Max EQ NE LT LE GT GE And Or Not Ramp Broadcast "
-    "BufferLoad StringImm IntImm FloatImm IterVar CommReducer"
-).split()
+_NODES = "Not Ramp Broadcast BufferLoad StringImm IntImm FloatImm IterVar CommReducer".split()
 for _name in _NODES:
     globals()[_name] = getattr(tirx, _name)
+
+_BINARY = "Add Sub Mul Div Mod FloorDiv FloorMod Min Max EQ NE LT LE GT GE And Or".split()
+
+
+def _binary(name: str) -> Callable:
+    node = getattr(tirx, name)
+
+    @functools.wraps(node, updated=())
+    def make(a: Any, b: Any) -> Expr:
+        return node(as_value(a), as_value(b))
+
+    return make
+
+
+for _name in _BINARY:
+    globals()[_name] = _binary(_name)
 
 
 def Select(condition: Any, true_value: Any, false_value: Any) -> Expr:  # noqa: N802
     """Choice between two values that are both computed."""
     return tirx.Select(as_value(condition), as_expr(true_value), as_expr(false_value))
-
-
-def Div(a: Any, b: Any) -> Expr:  # noqa: N802 - public name
-    """Quotient as it is written: of integers towards zero; see :class:`tvm.tirx.Div`."""
-    return tirx.Div(as_value(a), as_value(b))
 
 
 def Shuffle(vectors: Any, indices: Any) -> Expr:  # noqa: N802 - public name
@@ -349,7 +357,7 @@ def operator_function(name: str) -> Callable | None:
 
 
 __all__ = [
-    *_NODES, *_FUNCTIONS, "Call", "Cast", "Div", "Let", "Range", "Reduce", "Select", "Shuffle", "Var",
+    *_NODES, *_BINARY, *_FUNCTIONS, "Call", "Cast", "Let", "Range", "Reduce", "Select", "Shuffle", "Var",
     "address_of", "broadcast", "call_extern", "call_pure_extern", "cast", "comm_reducer", "dp4a", "dtype",
     "index_map", "iter_var", "max", "min", "ptr_byte_offset", "ramp", "reduce", "target",
     "tvm_call_cpacked", "tvm_call_cpacked_lowered", "tvm_call_packed", "tvm_call_packed_lowered",
