@@ -78,7 +78,10 @@ class WorkCounter final : public tirx::StmtExprVisitor {
   /// Arithmetic of indices is not counted, but what they read is.
   void VisitIndex(const PrimExpr& index) {
     const double before = flops;
+    const bool outer = in_index_;
+    in_index_ = true;
     VisitExpr(index);
+    in_index_ = outer;
     flops = before;
   }
   static bool IsChoice(const CallNode* call) {
@@ -114,7 +117,7 @@ class WorkCounter final : public tirx::StmtExprVisitor {
   void VisitExpr_(const tirx::SubNode* op) override { Binary(op); }
   void VisitExpr_(const tirx::MulNode* op) override {
     const std::string type = TypeInMemory(op->a);
-    products[type == TypeInMemory(op->b) ? type : ""] += times_;
+    if (!in_index_) products[type == TypeInMemory(op->b) ? type : ""] += times_;
     Binary(op);
   }
   void VisitExpr_(const tirx::DivNode* op) override { Binary(op); }
@@ -137,6 +140,7 @@ class WorkCounter final : public tirx::StmtExprVisitor {
   double times_ = 1;
   /// Inside the block of a contraction.
   bool in_product_ = false;
+  bool in_index_ = false;
 };
 
 std::string ShapeText(const tirx::Buffer& buffer) {

@@ -16,9 +16,10 @@
 /// only Q is transposed. With few queries (decoding) they run along the head size, and products of
 /// a register's worth of keys are added up by a tree of shuffles.
 ///
-/// Where a program rounds Q, K, V and the softmax to bfloat16, and the processor multiplies such
-/// pairs, many queries use them: pairs of the head size in Q K^T, of keys in e V. The exponentials
-/// are rounded before the division, their sum is of what they were. Otherwise all is in float32.
+/// Where a program rounds Q and K to bfloat16, or the softmax and V, and the processor multiplies
+/// such pairs, many queries use them: pairs of the head size in Q K^T, of keys in e V, either alone
+/// or both. The exponentials are rounded before the division, their sum is of what they are then.
+/// Otherwise all is in float32.
 ///
 /// Special values: a NaN or +inf among the scores of a row, or a row hidden from all keys, gives
 /// NaN, as softmax does by itself. Keys that a causal mask hides from a whole panel are not read.

@@ -39,7 +39,7 @@ class AttentionEmitter {
                    const KernelKnobs& knobs);
 
   /// Whether columns of V lie at equal distances, so that vectors can run along them.
-  bool CanEmit() const { return value_step_.has_value(); }
+  bool CanEmit() const { return column_stride_.has_value(); }
   tirx::Stmt Emit();
 
  private:
@@ -124,9 +124,9 @@ class AttentionEmitter {
   PrimExpr OutAt(const AttentionPanel& panel, const PrimExpr& query, const PrimExpr& column);
   tirx::Stmt StoreResult(const PrimExpr& result, const PrimExpr& row, const PrimExpr& column);
 
-  /// Words of the depth, and of `keys` keys.
-  int64_t DepthWords() const { return CeilDiv(Product(a_.depth), step_.group); }
-  int64_t Words(int64_t keys) const { return CeilDiv(keys, step_.group); }
+  /// Words of the depth as scores multiply them, and of `keys` keys as values do.
+  int64_t DepthWords() const { return CeilDiv(Product(a_.depth), score_step_.group); }
+  int64_t KeyWords(int64_t keys) const { return CeilDiv(keys, value_step_.group); }
 
   const Stage& anchor_;
   Attention a_;
@@ -134,11 +134,11 @@ class AttentionEmitter {
   const Target& target_;
   int64_t lanes_;
   AttentionPlan plan_;
-  DotStep step_;  ///< of both products
+  DotStep score_step_, value_step_;  ///< of Q K^T, and of the exponentials and V
   FlatAccess access_;
   std::optional<VisibleKeys> visible_;
-  std::optional<int64_t> value_step_;
-  ffi::Map<Var, PrimExpr> values_;  ///< batch iterations of the task
+  std::optional<int64_t> column_stride_;  ///< between columns of V
+  ffi::Map<Var, PrimExpr> values_;        ///< batch iterations of the task
   PrimExpr first_panel_;
   int64_t pitch_ = 0, score_pitch_ = 0;  ///< of out_ and v_block_, and of scores_
   bool copies_k_ = false, copies_v_ = false;

@@ -25,10 +25,9 @@ constexpr int64_t kReuse = 64;  // queries of a task that pay for a copy of keys
 /// are hidden.
 constexpr float kLowest = std::numeric_limits<float>::lowest();
 
-DotStep StepOf(const Attention& a, bool few, const Target& target) {
-  const DataType narrow = DataType::BFloat(16);
-  if (!a.narrow || few) return DotStep{kFloat, kFloat, kFloat};
-  return *ChooseDotStep(narrow, narrow, kFloat, target);
+DotStep StepOf(bool narrow, const Target& target) {
+  const DataType type = narrow ? DataType::BFloat(16) : kFloat;
+  return *ChooseDotStep(type, type, kFloat, target);
 }
 
 }  // namespace
@@ -45,30 +44,32 @@ AttentionEmitter::AttentionEmitter(const Group& group, Attention a, Epilogue epi
       target_(target),
       lanes_(VectorLanes(kFloat, target)),
       plan_(PlanAttention(ShapeOf(a_), target, knobs)),
-      step_(StepOf(a_, plan_.few, target)) {
+      score_step_(StepOf(a_.narrow_scores && !plan_.few, target)),
+      value_step_(StepOf(a_.narrow_values && !plan_.few, target)) {
   for (const auto* iters : {&a_.batch, &a_.rows, &a_.cols, &a_.depth}) {
     for (const Iter& iter : *iters) access_.Bind(iter.var, iter.extent);
   }
   access_.Bind(a_.key.var, a_.key.extent);
   visible_ = ReadCausalMask(a_, &access_);
   const auto* v = a_.v.as<BufferLoadNode>();
-  value_step_ = access_.FusedCoefficient(access_.Offset(v->buffer, v->indices), a_.cols);
+  column_stride_ = access_.FusedCoefficient(access_.Offset(v->buffer, v->indices), a_.cols);
   if (plan_.few) return;
   const bool reused = std::min(plan_.group * plan_.width, a_.queries()) >= kReuse;
   copies_k_ = CopiesKeys(reused);
-  copies_v_ = step_.group > 1 || (reused && (IsFar(a_.v) || v->dtype() != step_.b));
+  copies_v_ = value_step_.group > 1 || (reused && (IsFar(a_.v) || v->dtype() != value_step_.b));
   TurnMasks();
 }
 
 bool AttentionEmitter::CopiesKeys(bool reused) {
   const auto* load = a_.k.as<BufferLoadNode>();
-  if (reused && (IsFar(a_.k) || load->dtype() != step_.a)) return true;
-  if (step_.group == 1) return false;
+  if (reused && (IsFar(a_.k) || load->dtype() != score_step_.a)) return true;
+  if (score_step_.group == 1) return false;
   // Only whole words that lie in one run can be read as they are.
   const int64_t dims = std::count_if(a_.depth.begin(), a_.depth.end(),
                                      [](const Iter& iter) { return iter.extent > 1; });
   auto step = access_.FusedCoefficient(access_.Offset(load->buffer, load->indices), a_.depth);
-  return load->dtype() != step_.a || dims != 1 || step != 1 || Product(a_.depth) % step_.group != 0;
+  return load->dtype() != score_step_.a || dims != 1 || step != 1 ||
+         Product(a_.depth) % score_step_.group != 0;
 }
 
 /// Rows of a page apart cost a TLB entry each and fall on each other in the caches: worth a copy of
@@ -112,21 +113,21 @@ Buffer AttentionEmitter::Scratch(const char* name, int64_t size, DataType dtype,
 }
 
 void AttentionEmitter::Allocate(Array<Stmt>* seq) {
-  const int64_t depth = DepthWords() * step_.group, rows = plan_.group * plan_.width;
+  const int64_t depth = DepthWords() * score_step_.group, rows = plan_.group * plan_.width;
   pitch_ = CeilDiv(a_.columns(), lanes_) * lanes_;
-  if (!plan_.few) packed_q_ = Scratch("packed_q", rows * depth, step_.b, seq);
+  if (!plan_.few) packed_q_ = Scratch("packed_q", rows * depth, score_step_.b, seq);
   // Scores of a block: [key, query] along queries, [query, key] along keys.
   score_pitch_ = plan_.few ? CeilDiv(plan_.block, lanes_) * lanes_ : plan_.width;
   scores_ = Scratch("scores", score_pitch_ * (plan_.few ? plan_.width : plan_.block), kFloat, seq);
-  const int64_t keys = Words(plan_.block) * step_.group;
-  weights_ =
-      step_.group > 1 ? Scratch("weights", score_pitch_ * keys, step_.a, seq) : Buffer(scores_);
+  const int64_t keys = KeyWords(plan_.block) * value_step_.group;
+  weights_ = value_step_.group > 1 ? Scratch("weights", score_pitch_ * keys, value_step_.a, seq)
+                                   : Buffer(scores_);
   max_ = Scratch("max", rows, kFloat, seq);
   sum_ = Scratch("sum", rows, kFloat, seq);
   scale_ = Scratch("scale", plan_.width, kFloat, seq);
   if (Online()) out_ = Scratch("out", rows * pitch_, kFloat, seq);
-  if (copies_k_) k_block_ = Scratch("k_block", plan_.block * depth, step_.a, seq);
-  if (copies_v_) v_block_ = Scratch("v_block", keys * pitch_, step_.b, seq);
+  if (copies_k_) k_block_ = Scratch("k_block", plan_.block * depth, score_step_.a, seq);
+  if (copies_v_) v_block_ = Scratch("v_block", keys * pitch_, value_step_.b, seq);
   for (TurnedMask& mask : turned_) {
     mask.turned = Scratch("mask", plan_.block * plan_.width, kFloat, seq);
   }
@@ -179,9 +180,9 @@ PrimExpr AttentionEmitter::StateAt(const AttentionPanel& panel, const PrimExpr& 
 Stmt AttentionEmitter::Begin(const AttentionPanel& panel) {
   Array<Stmt> seq;
   if (!plan_.few) {
-    AttentionPacker packer{&access_,          lanes_,      plan_.width,
-                           Product(a_.depth), step_.group, packed_q_};
-    PrimExpr base = PrimExpr(panel.slot) * Index(plan_.width * DepthWords() * step_.group);
+    AttentionPacker packer{&access_,          lanes_,   plan_.width, Product(a_.depth),
+                           score_step_.group, packed_q_};
+    PrimExpr base = PrimExpr(panel.slot) * Index(plan_.width * DepthWords() * score_step_.group);
     seq.push_back(packer.Pack(panel, base, [&](const PrimExpr& row, const PrimExpr& step) {
       return AtStep(a_.q, row, Index(0), step);
     }));

@@ -60,9 +60,9 @@ class Matcher {
     const auto* mul = value.as<tirx::MulNode>();
     if (mul == nullptr) return Decline("the summand is not a product");
     result_.key = anchor.reduce[0];
-    result_.narrow = true;
-    PrimExpr weight = WithoutRounding(mul->a, &result_.narrow);
-    result_.v = WithoutRounding(mul->b, &result_.narrow);
+    result_.narrow_values = true;
+    PrimExpr weight = WithoutRounding(mul->a, &result_.narrow_values);
+    result_.v = WithoutRounding(mul->b, &result_.narrow_values);
     if (!weight.as<tirx::DivNode>()) std::swap(weight, result_.v);
     const auto* div = weight.as<tirx::DivNode>();
     if (div == nullptr) return Decline("no operand is divided by its sum");
@@ -152,8 +152,9 @@ class Matcher {
     PrimExpr value = Substitute(InlineProducers(group_, stage.value, writer), *values);
     const auto* mul = value.as<tirx::MulNode>();
     if (mul == nullptr) return Fail("the scores come from no product");
-    result_.q = WithoutRounding(mul->a, &result_.narrow);
-    result_.k = WithoutRounding(mul->b, &result_.narrow);
+    result_.narrow_scores = true;
+    result_.q = WithoutRounding(mul->a, &result_.narrow_scores);
+    result_.k = WithoutRounding(mul->b, &result_.narrow_scores);
     result_.depth = stage.reduce;
     result_.product = Var("product", stage.output.dtype());
     result_.score = MultiplyInstead(ReplaceLoads(result_.score, stage.output, result_.product));

@@ -26,8 +26,8 @@ struct Attention {
   std::vector<Iter> depth;
   /// Plain loads of parameters, in float32 or bfloat16.
   PrimExpr q, k, v;
-  /// Whether both products are of operands rounded to bfloat16; what is read may still be wider.
-  bool narrow = false;
+  /// Whether a product is of operands rounded to bfloat16; what is read may still be wider.
+  bool narrow_scores = false, narrow_values = false;
   /// In terms of `product`, the iterations and whatever else is read.
   PrimExpr score;
   Var product;

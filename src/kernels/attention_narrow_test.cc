@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/dot_step.h"
 #include "kernels/names.h"
 #include "kernels/rule_groups.h"
 #include "kernels/rule_testing.h"
@@ -167,6 +168,35 @@ TEST(AttentionNarrow, SpecialValuesStayInTheirRow) {
       if (argument == 2) data->data[5] = special;  // one column of all rows
     };
     CheckRounded({2, 40, 151, 16, 16}, kNarrow, options);
+  }
+}
+
+/// Scores of such a size that rounding Q and K would show.
+PrimExpr Steep(const PrimExpr& product, const Array<PrimExpr>&) {
+  return product * make_const(kFloat, 8.0);
+}
+
+/// Exact scores of rounded values, and the other way round.
+TEST(AttentionNarrow, EitherProductAlone) {
+  const int64_t keys = 151;
+  for (const Target& target : Targets()) {
+    const bool has_pairs = ChooseDotStep(kNarrow, kNarrow, kFloat, target)->group > 1;
+    for (int64_t queries : {2, 37}) {
+      SCOPED_TRACE(::testing::Message() << queries << " queries on " << target->str());
+      const AttentionSizes z{2, queries, keys, 21, 24};
+      CheckOptions options{.tolerance = kTolerance, .target = target};
+      Tensor q = Input({2, queries, 21}, "Q"), k = Input({2, keys, 21}, "K");
+      for (DataType dtype : {kFloat, kNarrow}) {
+        Tensor v = Input({2, keys, 24}, "V", dtype);
+        Check({q, k, v, AttentionOf(z, Plain(q), Plain(k), Rounded(Plain(v)), Steep, true)},
+              "attention", options);
+      }
+      Tensor v = Input({2, keys, 24}, "V");
+      // A few queries, or processors without pairs, multiply what was not rounded.
+      if (has_pairs && queries > 2) options.tolerance = 1e-5;
+      Check({q, k, v, AttentionOf(z, Rounded(Plain(q)), Rounded(Plain(k)), Plain(v), Scaled)},
+            "attention", options);
+    }
   }
 }
 

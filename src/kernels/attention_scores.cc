@@ -55,17 +55,17 @@ PrimExpr AttentionEmitter::Score(const PrimExpr& product, const PrimExpr& row,
 }
 
 Stmt AttentionEmitter::CopyKeys(const Var& key0, int64_t keys) {
-  const int64_t depth = Product(a_.depth), pitch = DepthWords() * step_.group;
+  const int64_t depth = Product(a_.depth), pitch = DepthWords() * score_step_.group;
   Var key = IndexVar("key");
   Iter step{IndexVar("i"), depth};
   access_.Bind(key, keys);
   access_.Bind(step.var, depth);
   PrimExpr row = PrimExpr(key) * Index(pitch);
-  PrimExpr value = cast(step_.a, AtStep(a_.k, Index(0), PrimExpr(key0) + key, step.var));
+  PrimExpr value = cast(score_step_.a, AtStep(a_.k, Index(0), PrimExpr(key0) + key, step.var));
   Array<Stmt> body{
-      VectorRun(step, lanes_ * step_.group, BufferStore(k_block_, value, {row + step.var}))};
+      VectorRun(step, lanes_ * score_step_.group, BufferStore(k_block_, value, {row + step.var}))};
   for (int64_t i = depth; i < pitch; ++i) {
-    body.push_back(BufferStore(k_block_, make_zero(step_.a), {row + Index(i)}));
+    body.push_back(BufferStore(k_block_, make_zero(score_step_.a), {row + Index(i)}));
   }
   return Loop(key, keys, SeqStmt::Flatten(body));
 }
@@ -94,30 +94,30 @@ Stmt AttentionEmitter::ManyScores(const AttentionPanel& panel, const Var& key0, 
 
 PrimExpr AttentionEmitter::LoadKey(const PrimExpr& key0, const PrimExpr& key,
                                    const PrimExpr& word) {
-  PrimExpr step = word * Index(step_.group);
+  PrimExpr step = word * Index(score_step_.group);
   if (copies_k_) {
-    PrimExpr at = access_.Simplify(key * Index(DepthWords() * step_.group) + step);
-    return BufferLoad(k_block_, {Consecutive(at, step_.group)});
+    PrimExpr at = access_.Simplify(key * Index(DepthWords() * score_step_.group) + step);
+    return BufferLoad(k_block_, {Consecutive(at, score_step_.group)});
   }
   PrimExpr element = AtStep(a_.k, Index(0), key0 + key, step);
   const auto* load = element.as<BufferLoadNode>();
-  if (step_.group == 1) return cast(step_.a, element);
-  return BufferLoad(load->buffer, {Consecutive(load->indices[0], step_.group)});
+  if (score_step_.group == 1) return cast(score_step_.a, element);
+  return BufferLoad(load->buffer, {Consecutive(load->indices[0], score_step_.group)});
 }
 
 Stmt AttentionEmitter::ManyScoreTile(const AttentionPanel& panel, const Var& key0,
                                      const PrimExpr& start, int64_t rows) {
   const int64_t vectors = CeilDiv(panel.queries, lanes_);
   std::vector<int64_t> widths(static_cast<size_t>(vectors), lanes_);
-  RegisterTile tile(&access_, step_, lanes_, rows, widths);
+  RegisterTile tile(&access_, score_step_, lanes_, rows, widths);
   PrimExpr packed = PrimExpr(panel.slot) * Index(plan_.width * DepthWords());
   auto load_k = [&](int64_t i, const PrimExpr& word) {
     return LoadKey(key0, start + Index(i), word);
   };
   auto load_q = [&](size_t v, const PrimExpr& word) {
     PrimExpr at = packed + word * Index(plan_.width) + Index(static_cast<int64_t>(v) * lanes_);
-    at = access_.Simplify(at * Index(step_.group));
-    return BufferLoad(packed_q_, {Consecutive(at, lanes_ * step_.group)});
+    at = access_.Simplify(at * Index(score_step_.group));
+    return BufferLoad(packed_q_, {Consecutive(at, lanes_ * score_step_.group)});
   };
   Array<Stmt> seq{tile.Sum(DepthWords(), load_k, load_q)};
   for (int64_t i = 0; i < rows; ++i) {
@@ -160,7 +160,7 @@ Stmt AttentionEmitter::StoreScores(const AttentionPanel& panel, const Var& key0,
 }
 
 Stmt AttentionEmitter::ManyExponentials(const AttentionPanel& panel, int64_t keys) {
-  const int64_t group = step_.group;
+  const int64_t group = value_step_.group;
   Var key = IndexVar("key");
   access_.Bind(key, std::max<int64_t>(1, keys / group));
   if (group > 1) {
@@ -183,16 +183,16 @@ Stmt AttentionEmitter::ManyExponentials(const AttentionPanel& panel, int64_t key
 
 Stmt AttentionEmitter::ExponentialWord(const AttentionPanel& panel, const PrimExpr& word,
                                        int64_t valid) {
-  const int64_t group = step_.group;
+  const int64_t group = value_step_.group;
   const DataType wide = kFloat.with_lanes(static_cast<int>(lanes_));
-  const DataType narrow = step_.a.with_lanes(static_cast<int>(lanes_));
+  const DataType narrow = value_step_.a.with_lanes(static_cast<int>(lanes_));
   Array<Stmt> seq;
   for (int64_t query = 0; query < Places(panel.queries); query += lanes_) {
     PrimExpr state = Consecutive(StateAt(panel, Index(query)), lanes_);
     Array<PrimExpr> parts;
     for (int64_t j = 0; j < group; ++j) {
       if (j >= valid) {
-        parts.push_back(Splat(make_zero(step_.a), lanes_));
+        parts.push_back(Splat(make_zero(value_step_.a), lanes_));
         continue;
       }
       PrimExpr at = (word * Index(group) + Index(j)) * Index(plan_.width) + Index(query);

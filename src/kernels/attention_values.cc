@@ -23,7 +23,7 @@ const DataType kFloat = DataType::Float(32);
 }  // namespace
 
 Stmt AttentionEmitter::CopyValues(const Var& key0, int64_t keys) {
-  const int64_t group = step_.group, columns = a_.columns();
+  const int64_t group = value_step_.group, columns = a_.columns();
   Var word = IndexVar("word");
   access_.Bind(word, std::max<int64_t>(1, keys / group));
   // Rows of a word are loaded as vectors and their lanes put side by side; a row past the last key
@@ -32,7 +32,8 @@ Stmt AttentionEmitter::CopyValues(const Var& key0, int64_t keys) {
     Array<PrimExpr> parts;
     for (int64_t j = 0; j < group; ++j) {
       PrimExpr key = PrimExpr(key0) + w * Index(group) + Index(j);
-      parts.push_back(j < valid ? LoadValues(key, col, width) : Splat(make_zero(step_.b), width));
+      parts.push_back(j < valid ? LoadValues(key, col, width)
+                                : Splat(make_zero(value_step_.b), width));
     }
     PrimExpr at = access_.Simplify((w * Index(pitch_) + col) * Index(group));
     return BufferStore(v_block_, Interleaved(parts), {Consecutive(at, width * group)});
@@ -59,10 +60,10 @@ Stmt AttentionEmitter::CopyValues(const Var& key0, int64_t keys) {
 PrimExpr AttentionEmitter::LoadValues(const PrimExpr& key, const PrimExpr& col, int64_t width) {
   PrimExpr load = At(a_.v, Index(0), key, col);
   const auto* node = load.as<BufferLoadNode>();
-  if (width == 1) return cast(step_.b, load);
+  if (width == 1) return cast(value_step_.b, load);
   load = BufferLoad(node->buffer,
-                    {tirx::Ramp(node->indices[0], Index(*value_step_), IntImm::Int32(width))});
-  return cast(step_.b.with_lanes(static_cast<int>(width)), load);
+                    {tirx::Ramp(node->indices[0], Index(*column_stride_), IntImm::Int32(width))});
+  return cast(value_step_.b.with_lanes(static_cast<int>(width)), load);
 }
 
 Stmt AttentionEmitter::WeighValues(const AttentionPanel& panel, const Var& key0, int64_t keys) {
@@ -97,8 +98,8 @@ Stmt AttentionEmitter::ValueTile(const AttentionPanel& panel, const Var& key0, i
                                  int64_t cols) {
   std::vector<int64_t> widths;
   for (int64_t at = 0; at < cols; at += lanes_) widths.push_back(std::min(lanes_, cols - at));
-  RegisterTile tile(&access_, step_, lanes_, rows, widths);
-  const int64_t group = step_.group;
+  RegisterTile tile(&access_, value_step_, lanes_, rows, widths);
+  const int64_t group = value_step_.group;
   auto load_e = [&](int64_t i, const PrimExpr& word) {
     PrimExpr query = first + Index(i);
     PrimExpr at =
@@ -113,7 +114,7 @@ Stmt AttentionEmitter::ValueTile(const AttentionPanel& panel, const Var& key0, i
     }
     return LoadValues(PrimExpr(key0) + word, at, widths[v]);
   };
-  Array<Stmt> seq{tile.Sum(Words(keys), load_e, load_v)};
+  Array<Stmt> seq{tile.Sum(KeyWords(keys), load_e, load_v)};
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t v = 0; v < tile.vectors(); ++v) {
       Var lane = IndexVar("lane");

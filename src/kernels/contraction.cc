@@ -9,8 +9,10 @@
 /// A task owns a block of rows and some panels of columns. If rows of A are not plain runs of
 /// memory (a convolution with its border, a transposed operand), the task first copies its rows
 /// into a scratch block; likewise B, unless it was packed while compiling or its rows are plain.
+/// Windows of an image are rows of A that need no copy of their own (contraction_image.h).
 /// The register tile keeps rows x panel sums in registers over all of k and applies the epilogue to
-/// them before the one store:
+/// them before the one store. Columns that fill no panel are in registers as narrow as they are,
+/// and go with the panel before when they need only one:
 ///
 ///   parallel task: copy rows of A
 ///     for panel: [copy panel of B]

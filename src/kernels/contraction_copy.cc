@@ -7,6 +7,7 @@
 #include <tvm/tirx/stmt_functor.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "kernels/contraction_emitter.h"
@@ -51,24 +52,27 @@ int64_t ContractionEmitter::CopyLanes(const PrimExpr& source, DataType target) c
   return std::max<int64_t>(1, lanes_ * dtype_.bits() / bits);
 }
 
-namespace {
-
-/// As VectorRun, with a rest in vectors of powers of two: others are slow to store.
-Stmt PowersOfTwo(const Iter& iter, int64_t lanes, const Stmt& body) {
+Stmt PowersOfTwoRun(const Iter& iter, int64_t lanes, const Stmt& body) {
   Array<Stmt> seq;
+  auto run = [&](int64_t first, int64_t width, int64_t extent) {
+    Var piece = IndexVar("k");
+    const Map<Var, Expr> place{{iter.var, PrimExpr(piece) + Index(first)}};
+    seq.push_back(VectorRun({piece, extent}, width, tirx::Substitute(body, place)));
+  };
   int64_t at = 0;
   for (int64_t width = lanes; at < iter.extent; width /= 2) {
-    const int64_t runs = (iter.extent - at) / width;
-    if (runs == 0) continue;
-    Var piece = IndexVar("k");
-    const Map<Var, Expr> place{{iter.var, PrimExpr(piece) + Index(at)}};
-    seq.push_back(VectorRun({piece, runs * width}, width, tirx::Substitute(body, place)));
-    at += runs * width;
+    const int64_t rest = iter.extent - at;
+    const auto whole = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rest)));
+    if (whole <= std::min(at, lanes)) {
+      run(iter.extent - whole, whole, whole);
+      break;
+    }
+    if (rest < width) continue;
+    run(at, width, rest / width * width);
+    at += rest / width * width;
   }
   return SeqStmt::Flatten(seq);
 }
-
-}  // namespace
 
 Stmt ContractionEmitter::CopyRuns(const Buffer& target, PrimExpr base, PrimExpr step,
                                   const PrimExpr& source, const std::vector<Iter>& iters) {
@@ -149,7 +153,7 @@ Stmt ContractionEmitter::CopyEach(const Buffer& target, PrimExpr base, PrimExpr 
       PrimExpr from = access_.Simplify(joined->offset + all.var);
       PrimExpr element = BufferLoad(access_.Alias(joined->buffer), {from});
       element = is_a ? AsA(element) : cast(step_.b, element);
-      Stmt whole = PowersOfTwo(all, lanes, BufferStore(target, element, {at}));
+      Stmt whole = PowersOfTwoRun(all, lanes, BufferStore(target, element, {at}));
       body = Loop(outer.var, outer.extent, body);
       is_short = !joined->inside.defined() && all.extent <= 2 * lanes;
       body = joined->inside.defined() ? IfThenElse(joined->inside, whole, body) : whole;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// The loops of one contraction. What they are is told in contraction.cc; contraction_loops.cc cuts
-/// them into tasks, contraction_copy.cc copies operands, contraction_tile.cc does the sums,
-/// contraction_{low_bit,digits}.cc those of weights of a few bits.
+/// them into tasks, contraction_copy.cc copies operands, contraction_image.cc reads images in
+/// place, contraction_tile.cc does the sums, contraction_{low_bit,digits}.cc those of weights of a
+/// few bits.
 #ifndef TVM_KERNELS_CONTRACTION_EMITTER_H_
 #define TVM_KERNELS_CONTRACTION_EMITTER_H_
 
@@ -14,9 +15,11 @@
 #include <vector>
 
 #include "kernels/contraction_form.h"
+#include "kernels/contraction_image.h"
 #include "kernels/contraction_plan.h"
 #include "kernels/epilogue.h"
 #include "kernels/group.h"
+#include "kernels/register_tile.h"
 
 namespace tvm {
 namespace kernels {
@@ -30,6 +33,10 @@ ByteProducts ByteProductsOf(int64_t m, int bits, const Target& target);
 /// Columns of the panels of a weight of a few bits.
 int64_t LowBitPanel(int64_t m, int64_t n, int bits, const Target& target);
 
+/// As VectorRun, all vectors being powers of two, as others are slow to store: the last one repeats
+/// some of what is before it. `body` must allow that.
+tirx::Stmt PowersOfTwoRun(const Iter& iter, int64_t lanes, const tirx::Stmt& body);
+
 class ContractionEmitter {
  public:
   ContractionEmitter(const Group& group, Contraction c, Epilogue epilogue, const Target& target,
@@ -41,7 +48,13 @@ class ContractionEmitter {
  private:
   /// Whether so many rows may be computed a second time.
   bool MayRepeat(int64_t rows) const;
-  int64_t OwnRows() const;
+  int64_t OwnRows(int64_t limit = INT64_MAX) const;
+  /// Rows of A a multiple of a page apart fall on each other in the first-level cache: takes tiles
+  /// of as few rows as it keeps, or tells that it keeps too few.
+  bool FitRowsAPageApart();
+  /// Columns of a last panel that are no more than a vector and so belong to the tiles, of `rows`
+  /// rows, of the panel before: for themselves they would read A for few products. 0 for none.
+  int64_t MergedColumns(int64_t rows) const;
   ContractionShape Shape(int64_t rows) const;
   ContractionTiles Tiles() const;
   /// Fixes the digits of a row-major fused index.
@@ -49,6 +62,8 @@ class ContractionEmitter {
   /// Whether each panel of B is copied before it is used.
   bool CopiesB() const { return c_.panel == 0 && !b_direct_; }
   void FindOperandAccess();
+  /// Whether k ends before the last word does.
+  bool EndsInWord() const { return c_.k % step_.group != 0; }
   /// Whether B is computed from packed panels while it is multiplied.
   bool ComputesB() const { return c_.panel > 0 && c_.b.as<tirx::BufferLoadNode>() != c_.packed; }
   PrimExpr Place(const PrimExpr& expr) { return access_.Simplify(Substitute(expr, values_)); }
@@ -80,7 +95,7 @@ class ContractionEmitter {
   bool IsRange(const PrimExpr& condition, const Var& var);
   std::optional<Joined> JoinedRead(const PrimExpr& value, const Iter& outer, const Iter& inner);
   tirx::Stmt PanelLoop(const PrimExpr& rows_here, int64_t last_rows);
-  /// Everything of one panel whose first `cols` columns exist.
+  /// Everything of one panel whose first `cols` columns exist, or of the last two.
   tirx::Stmt PanelBody(const PrimExpr& rows_here, int64_t last_rows, int64_t cols);
   /// b_panel[k, col] = B[k, n]; columns past the last one are zero.
   tirx::Stmt CopyPanel(int64_t cols);
@@ -94,11 +109,14 @@ class ContractionEmitter {
   tirx::Stmt Interleave(const Var& k, const Var& col, int64_t cols);
   /// b_sums[col] = -128 * the sum of a column of the copied panel.
   tirx::Stmt SumColumns();
-  /// Widths of the vectors of a tile row: all full where B is padded, else the last one shorter.
+  /// Widths of the vectors of a tile row. The last one is as short as its columns, or, where B is
+  /// padded, as the narrowest register that holds them.
   std::vector<int64_t> Widths(int64_t cols, bool padded) const;
   PrimExpr LoadA(const Var& row, int64_t i, const PrimExpr& k);
   /// Flat offset of the first column of B's panel `tile` in word k.
   PrimExpr LoadOffsetB(const PrimExpr& tile, const PrimExpr& k);
+  /// Flat offset in packed B of the first column of vector v of a tile, in word k.
+  PrimExpr PackedOffset(size_t v, const PrimExpr& k);
   /// `width` columns of B from vector v on, in word k.
   PrimExpr LoadB(size_t v, const PrimExpr& k, int64_t width);
   /// What the sums of vector v start from when A is 128 too large.
@@ -124,6 +142,26 @@ class ContractionEmitter {
                     const PrimExpr& m, const PrimExpr& column);
   PrimExpr Value(const PrimExpr& expr, const PrimExpr& sum, const PrimExpr& m,
                  const PrimExpr& column);
+
+  // ---- windows of an image ----
+  /// Decides whether A is read so, in tiles of how many rows.
+  void PlanImage();
+  bool PlanImageRows();
+  /// Whether tasks read a copy with a border.
+  bool CopiesImage() const { return image_->border.defined(); }
+  /// Whether tiles leave out rows of the image in which they have nothing but zeros.
+  bool SkipsBorder() const;
+  /// Cycles of all tiles of so many rows.
+  double ImageCost(int64_t rows) const;
+  /// Copies the image rows of a block where that must be.
+  tirx::Stmt PrepareImage(const PrimExpr& rows_here);
+  /// image[at + column] = source[from + column] for columns [first, end).
+  tirx::Stmt CopyImage(const PrimExpr& at, const PrimExpr& from, int64_t first, int64_t end);
+  tirx::Stmt FillBorder(const PrimExpr& at, int64_t first, int64_t end);
+  /// Fixes the windows of a tile, and the runs of them that its sums are over.
+  tirx::Stmt EnterWindows(const Var& row, int64_t rows, RegisterTile* tile);
+  /// Flat offset of word k of the present run of window i of the tile.
+  PrimExpr WindowOffset(int64_t i, const PrimExpr& k);
 
   // ---- weights of a few bits ----
   /// How they are multiplied.
@@ -196,6 +234,10 @@ class ContractionEmitter {
   tirx::Buffer a_buffer_, b_buffer_, b_sums_;
   int64_t a_row_ = 0, a_step_ = 1, a_pitch_ = 0, b_step_ = 0;
   PrimExpr a_base_, b_base_;
+  std::optional<WindowedImage> image_;
+  int64_t run_words_ = 0;  // of a run of a window
+  PrimExpr image_top_;     // the image row with which a_buffer_ begins
+  Var window_, run_;       // flat offset of a tile's first window, and which of its runs
   LowBits low_;
 };
 

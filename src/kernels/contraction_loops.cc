@@ -84,16 +84,42 @@ std::vector<KernelCandidate> ContractionEmitter::Candidates() {
   return list;
 }
 
-bool ContractionEmitter::MayRepeat(int64_t rows) const { return rows * 64 <= c_.m; }
+bool ContractionEmitter::MayRepeat(int64_t rows) const { return !image_ && rows * 100 <= c_.m; }
 
-int64_t ContractionEmitter::OwnRows() const {
-  const int64_t rows = TileRows(c_.m, panel_, dtype_, target_, /*overlaps=*/true);
+int64_t ContractionEmitter::OwnRows(int64_t limit) const {
+  const int64_t rows = TileRows(c_.m, panel_, dtype_, target_, /*overlaps=*/true, limit);
   if (MayRepeat(CeilDiv(c_.m, rows) * rows - c_.m)) return rows;
-  return TileRows(c_.m, panel_, dtype_, target_);
+  return TileRows(c_.m, panel_, dtype_, target_, /*overlaps=*/false, limit);
+}
+
+bool ContractionEmitter::FitRowsAPageApart() {
+  const int64_t ways = CachedRowsAPageApart(target_), vectors = CeilDiv(panel_, lanes_);
+  constexpr int64_t kFewestSums = 8;  // that keep the pipelines busy
+  if (rows_ > ways && !HasLowBitTiles() && ways * vectors >= kFewestSums) {
+    rows_ = Knob(knobs_, "rows", OwnRows(ways));
+  }
+  return rows_ <= ways;
+}
+
+int64_t ContractionEmitter::MergedColumns(int64_t rows) const {
+  const int64_t rest = c_.n % panel_;
+  const bool fits = rest <= lanes_ && rows <= MostTileRows(panel_ + lanes_, dtype_, target_);
+  const bool reads = !CopiesB() && !ComputesB() && !HasLowBitTiles();
+  return c_.n > panel_ && panel_ % lanes_ == 0 && fits && reads ? rest : 0;
 }
 
 ContractionShape ContractionEmitter::Shape(int64_t rows) const {
-  return {Product(c_.batch), c_.m, c_.n, c_.words, rows, panel_, !a_direct_, CopiesB()};
+  const int64_t n = c_.n - MergedColumns(rows);
+  ContractionShape shape{Product(c_.batch), c_.m, n, c_.words, rows, panel_, CopiesB(), 0, 0};
+  if (image_ && CopiesImage()) {
+    const double words = static_cast<double>(image_->columns()) / static_cast<double>(step_.group);
+    shape.row_copy =
+        words * static_cast<double>(image_->step_y) / static_cast<double>(image_->width);
+    shape.block_copy = words * static_cast<double>(image_->runs - image_->step_y);
+  } else if (!image_ && !a_direct_) {
+    shape.row_copy = static_cast<double>(c_.words);
+  }
+  return shape;
 }
 
 ContractionTiles ContractionEmitter::Tiles() const {
@@ -113,8 +139,8 @@ void ContractionEmitter::FindOperandAccess() {
     return;
   }
   const auto* a = c_.a.as<BufferLoadNode>();
-  // In place only what needs no conversion and ends with a whole word.
-  if (a != nullptr && a->buffer.dtype() == step_.a && c_.k % step_.group == 0 && !step_.shifts_a) {
+  // In place only what needs no conversion and has a whole word.
+  if (a != nullptr && a->buffer.dtype() == step_.a && c_.k >= step_.group && !step_.shifts_a) {
     PrimExpr offset = access_.Offset(a->buffer, a->indices);
     auto row = access_.FusedCoefficient(offset, c_.rows),
          step = access_.FusedCoefficient(offset, c_.depth);
@@ -126,13 +152,13 @@ void ContractionEmitter::FindOperandAccess() {
       a_step_ = *step;
       a_base_ = Substitute(Substitute(offset, Zeros(c_.rows)), Zeros(c_.depth));
     }
-    // Rows a multiple of a page apart fall on each other in the first-level cache.
-    const int64_t bytes = std::abs(a_row_) * step_.a.bytes();
-    if (a_direct_ && c_.m > 4 && c_.words >= 512 && c_.n > 4 && bytes % 4096 == 0)
-      a_direct_ = false;
+    constexpr int64_t kPage = 4096, kLongRow = 512;
+    const bool page_apart = c_.words >= kLongRow && a_row_ * step_.a.bytes() % kPage == 0;
+    if (a_direct_ && page_apart) a_direct_ = FitRowsAPageApart();
     // Only what can be read in place leaves a choice.
     if (a_buffer_.defined()) a_direct_ = Knob(knobs_, "copy_a", !a_direct_) == 0;
   }
+  if (!a_direct_) PlanImage();
   const auto* load = c_.b.as<BufferLoadNode>();
   if (c_.panel > 0) {
     b_buffer_ = access_.Alias(c_.packed->buffer);
@@ -161,7 +187,9 @@ Stmt ContractionEmitter::TaskBody() {
   const int64_t last_rows = c_.m - (t_.row_blocks - 1) * t_.block_rows;
   const bool even = last_rows == t_.block_rows;
   PrimExpr here = even ? Index(t_.block_rows) : min(Index(t_.block_rows), Index(c_.m) - start);
-  if (!a_direct_) {
+  if (image_) {
+    seq.push_back(PrepareImage(here));
+  } else if (!a_direct_) {
     const int64_t vector = lanes_ * step_.group;
     a_pitch_ = RoundUp(c_.k, vector);
     // Rows of the copy must not all fall on the same cache sets.
@@ -244,9 +272,14 @@ Stmt ContractionEmitter::PanelBody(const PrimExpr& rows_here, int64_t last_rows,
 }
 
 std::vector<int64_t> ContractionEmitter::Widths(int64_t cols, bool padded) const {
+  constexpr int64_t kLeastBits = 128;  // of a vector register, where there are any
   std::vector<int64_t> widths;
   for (int64_t at = 0; at < cols; at += lanes_) {
-    widths.push_back(std::min(lanes_, (padded ? panel_ : cols) - at));
+    const int64_t used = std::min(lanes_, cols - at);
+    // Two registers of half the width take no longer than a whole one.
+    int64_t width = lanes_;
+    while (width / 2 >= used && width * dtype_.bits() > kLeastBits) width /= 2;
+    widths.push_back(padded ? std::min(width, panel_ - at % panel_) : used);
   }
   return widths;
 }

@@ -7,11 +7,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "kernels/group.h"
 
 namespace tvm {
 namespace kernels {
+
+int64_t StepCycles(int64_t sums) { return std::max<int64_t>(sums, 8); }
+
+int64_t TileCycles(int64_t sums) { return 8 + 2 * std::max<int64_t>(0, sums - 16); }
+
 namespace {
 
 /// Estimated cycles of one task and of all, under one cut.
@@ -25,12 +31,14 @@ class CutCost {
     const double rows = static_cast<double>(CeilDiv(CeilDiv(s_.m, s_.rows), row_blocks) * s_.rows);
     const double panels = static_cast<double>(CeilDiv(CeilDiv(s_.n, s_.panel), col_tasks));
     const double k = static_cast<double>(s_.k);
-    const double step = std::max<double>(static_cast<double>(s_.rows * vectors_), kLatency);
-    const double compute = panels * rows / static_cast<double>(s_.rows) * (step * k + kTileCycles);
+    const int64_t sums = s_.rows * vectors_;
+    const double tile =
+        static_cast<double>(StepCycles(sums)) * k + static_cast<double>(TileCycles(sums));
+    const double compute = panels * rows / static_cast<double>(s_.rows) * tile;
     // A panel of B comes from far once a task; the multiply-adds hide most of that.
     const double vectors = panels * static_cast<double>(vectors_) * k;
     double bytes = vectors * 0.5;
-    if (s_.copies_a) bytes += 5 * rows * k / static_cast<double>(lanes_);
+    bytes += 5 * (rows * s_.row_copy + s_.block_copy) / static_cast<double>(lanes_);
     if (s_.copies_b) bytes += 3 * vectors;
     const double task = compute + bytes + kTaskCycles;
     // The last round of tasks may leave cores idle.
@@ -39,11 +47,7 @@ class CutCost {
     return rounds * task * cores + 0.5 * tasks * task + kLate * task * cores;
   }
 
-  /// A chain of multiply-adds in flight.
-  static constexpr double kLatency = 4;
-
  private:
-  static constexpr double kTileCycles = 60;
   static constexpr double kTaskCycles = 1000;
   static constexpr double kLate = 0.1;  // part of a task by which threads miss each other
   const ContractionShape& s_;
@@ -71,25 +75,29 @@ int64_t MostTileRows(int64_t panel, DataType dtype, const Target& target) {
   return std::max<int64_t>(1, (registers - spare) / vectors);
 }
 
-/// A step of k costs one multiply-add per row and vector, and at least the latency of one such
-/// chain; so the best count wastes little in the last tile and keeps enough independent chains in
-/// flight.
-int64_t TileRows(int64_t m, int64_t panel, DataType dtype, const Target& target, bool overlaps) {
+/// The best count wastes little in the last tile; among those that waste as little, one with few
+/// sums beyond what keeps the pipelines busy.
+int64_t TileRows(int64_t m, int64_t panel, DataType dtype, const Target& target, bool overlaps,
+                 int64_t limit) {
   const int64_t vectors = CeilDiv(panel, VectorLanes(dtype, target));
-  const int64_t most = MostTileRows(panel, dtype, target);
+  const int64_t most = std::min(limit, MostTileRows(panel, dtype, target));
   if (m <= most) return m;
+  constexpr int64_t kSteps = 64;  // of k, of a sum that is not long
   auto tile_cost = [&](int64_t rows) {
-    return std::max(rows * vectors, static_cast<int64_t>(CutCost::kLatency));
+    return kSteps * StepCycles(rows * vectors) + TileCycles(rows * vectors);
   };
   int64_t best = most, best_cost = INT64_MAX;
   for (int64_t rows = most; rows >= std::max<int64_t>(1, most / 2); --rows) {
     const int64_t rest = overlaps && m % rows != 0 ? rows : m % rows;
-    // A little per tile for its loads of B and the epilogue's stores.
-    const int64_t cost = (m / rows) * (8 * tile_cost(rows) + 4 * vectors) +
-                         (rest ? 8 * tile_cost(rest) + 4 * vectors : 0);
+    const int64_t cost = (m / rows) * tile_cost(rows) + (rest ? tile_cost(rest) : 0);
     if (cost < best_cost) best = rows, best_cost = cost;
   }
   return best;
+}
+
+int64_t CachedRowsAPageApart(const Target& target) {
+  const std::string arch = CpuFeaturesOf(target).arch;
+  return arch == "x86_64" || arch == "i386" ? 8 : 4;
 }
 
 namespace {

@@ -27,18 +27,30 @@ TVM_DLL int64_t PanelColumns(int64_t m, int64_t n, DataType dtype, const Target&
 TVM_DLL int64_t MostTileRows(int64_t panel, DataType dtype, const Target& target);
 
 /// Rows of a full register tile of `panel` columns. The last tile is shorter, or, where tiles may
-/// overlap, does some rows a second time.
+/// overlap, does some rows a second time. At most `limit` rows.
 TVM_DLL int64_t TileRows(int64_t m, int64_t panel, DataType dtype, const Target& target,
-                         bool overlaps = false);
+                         bool overlaps = false, int64_t limit = INT64_MAX);
+
+/// Cycles of one step of k for so many sums: a multiply-add each, and at least what keeps two
+/// pipelines of a latency of four busy.
+int64_t StepCycles(int64_t sums);
+
+/// Cycles of a register tile besides its steps. The stores of a few sums wait while the next tile
+/// is multiplied already; those of many fill the queues before it.
+int64_t TileCycles(int64_t sums);
 
 /// What there is to cut.
 struct ContractionShape {
   int64_t batch, m, n, k;
-  int64_t rows;   ///< of a register tile
-  int64_t panel;  ///< columns of a register tile
-  bool copies_a;  ///< every task copies its rows of A first
-  bool copies_b;  ///< every task copies each of its panels of B first
+  int64_t rows;                 ///< of a register tile
+  int64_t panel;                ///< columns of a register tile
+  bool copies_b;                ///< every task copies each of its panels of B first
+  double row_copy, block_copy;  ///< elements of A that a task copies for each row, and besides
 };
+
+/// Most rows a multiple of a page apart that the first-level cache can hold a line of each, as it
+/// has so many ways.
+int64_t CachedRowsAPageApart(const Target& target);
 
 /// How the loops around the register tile are cut.
 struct ContractionTiles {

@@ -23,12 +23,21 @@ constexpr int64_t kMostUnrolledSteps = 256;
 
 PrimExpr ContractionEmitter::LoadA(const Var& row, int64_t i, const PrimExpr& k) {
   PrimExpr first = k * Index(step_.group), offset;
-  if (a_direct_) {
-    offset = Place(a_base_) + (PrimExpr(row) + Index(i)) * Index(a_row_) + first * Index(a_step_);
-  } else {
-    offset = (PrimExpr(row) - row0_ + Index(i)) * Index(a_pitch_) + first;
+  if (!a_direct_) {
+    offset =
+        image_ ? WindowOffset(i, k) : (PrimExpr(row) - row0_ + Index(i)) * Index(a_pitch_) + first;
+    return BufferLoad(a_buffer_, {Consecutive(access_.Simplify(offset), step_.group)});
   }
-  return BufferLoad(a_buffer_, {Consecutive(access_.Simplify(offset), step_.group)});
+  const bool cut_short = EndsInWord() && is_const_int(k, c_.words - 1);
+  if (cut_short) first = Index(c_.k - step_.group);
+  offset = Place(a_base_) + (PrimExpr(row) + Index(i)) * Index(a_row_) + first * Index(a_step_);
+  PrimExpr word = BufferLoad(a_buffer_, {Consecutive(access_.Simplify(offset), step_.group)});
+  if (!cut_short) return word;
+  // The last elements of the row, moved down to where the word's first ones are; zeros follow.
+  const int bits = step_.a.bits();
+  const DataType type = DataType::UInt(bits * static_cast<int>(step_.group));
+  word = tirx::CallBuiltin(type, tirx::builtin::reinterpret(), {word});
+  return word >> make_const(type, bits * (step_.group - c_.k % step_.group));
 }
 
 PrimExpr ContractionEmitter::LoadOffsetB(const PrimExpr& tile, const PrimExpr& k) {
@@ -38,7 +47,7 @@ PrimExpr ContractionEmitter::LoadOffsetB(const PrimExpr& tile, const PrimExpr& k
     PrimExpr offset = (tile * Index(c_.panel_words) + skipped + k) * Index(row);
     if (c_.HasPackedGroups()) {
       PrimExpr matrix = Place(c_.packed->indices[0]);
-      offset = offset + matrix * Index(t_.col_tiles * c_.panel_words * row);
+      offset = offset + matrix * Index(CeilDiv(c_.n, panel_) * c_.panel_words * row);
     }
     return offset;
   }
@@ -46,18 +55,27 @@ PrimExpr ContractionEmitter::LoadOffsetB(const PrimExpr& tile, const PrimExpr& k
   return k * Index(row);
 }
 
+PrimExpr ContractionEmitter::PackedOffset(size_t v, const PrimExpr& k) {
+  const int64_t column = static_cast<int64_t>(v) * lanes_;
+  const PrimExpr tile = PrimExpr(tile_) + Index(column / panel_);
+  return access_.Simplify(LoadOffsetB(tile, k) + Index(column % panel_ * step_.group));
+}
+
 PrimExpr ContractionEmitter::LoadB(size_t v, const PrimExpr& k, int64_t width) {
   const int64_t first = static_cast<int64_t>(v) * lanes_ * step_.group;
-  PrimExpr at = access_.Simplify(LoadOffsetB(tile_, k) + Index(first));
+  PrimExpr at =
+      c_.panel > 0 ? PackedOffset(v, k) : access_.Simplify(LoadOffsetB(tile_, k) + Index(first));
   PrimExpr value = BufferLoad(b_buffer_, {Consecutive(at, width * step_.group)});
   return cast(step_.b.with_lanes(static_cast<int>(width * step_.group)), value);
 }
 
 PrimExpr ContractionEmitter::StartOfSums(size_t v, int64_t width) {
-  const int64_t first = static_cast<int64_t>(v) * lanes_;
-  if (c_.panel == 0) return BufferLoad(b_sums_, {Consecutive(Index(first), width)});
-  PrimExpr at = LoadOffsetB(tile_, Index(-1)) + Index(first * step_.group);
-  PrimExpr bytes = BufferLoad(b_buffer_, {Consecutive(access_.Simplify(at), width * step_.group)});
+  if (c_.panel == 0) {
+    const int64_t first = static_cast<int64_t>(v) * lanes_;
+    return BufferLoad(b_sums_, {Consecutive(Index(first), width)});
+  }
+  PrimExpr at = PackedOffset(v, Index(-1));
+  PrimExpr bytes = BufferLoad(b_buffer_, {Consecutive(at, width * step_.group)});
   return tirx::CallBuiltin(dtype_.with_lanes(static_cast<int>(width)), tirx::builtin::reinterpret(),
                            {bytes});
 }
@@ -81,6 +99,7 @@ Stmt ContractionEmitter::ComputeStarts(const Buffer& starts, const Var& row, int
 
 Stmt ContractionEmitter::PrefetchPanel(const PrimExpr& tile_row, const PrimExpr& group,
                                        int64_t steps) {
+  constexpr int64_t kFewTiles = 4;  // among which hints are dense
   const int64_t line = 64 / b_buffer_.dtype().bytes();
   const int64_t tiles = std::max<int64_t>(1, (t_.block_rows + rows_ - 1) / rows_);
   const int64_t lines = (steps * panel_ * step_.group / line + tiles - 1) / tiles;
@@ -88,7 +107,8 @@ Stmt ContractionEmitter::PrefetchPanel(const PrimExpr& tile_row, const PrimExpr&
   PrimExpr first = (tile_row * Index(c_.words / steps) + group) * Index(lines * line);
   Array<Stmt> seq;
   for (int64_t i = 0; i < lines; ++i) {
-    seq.push_back(PrefetchLine(b_buffer_, access_.Simplify(next + first + Index(i * line))));
+    PrimExpr at = access_.Simplify(next + first + Index(i * line));
+    seq.push_back(PrefetchLine(b_buffer_, at, /*to_first_level=*/tiles > kFewTiles));
   }
   return SeqStmt::Flatten(seq);
 }
@@ -118,18 +138,26 @@ Stmt ContractionEmitter::TileBody(const Var& row, const PrimExpr& tile_row, int6
   RegisterTile tile(&access_, step_, lanes_, rows, widths);
   RegisterTile::Extra prefetch;
   tile.set_unroll(Knob(knobs_, "unroll", 0));
-  if (c_.panel > 0 && !computes && t_.col_tiles > 1 && c_.m > rows_ &&
+  tile.set_last_apart(a_direct_ && EndsInWord());
+  if (c_.panel > 0 && !computes && cols == panel_ && t_.col_tiles > 1 && c_.m > rows_ &&
       Knob(knobs_, "prefetch", 1) != 0) {
     prefetch = [&](const PrimExpr& group, int64_t steps) {
-      return PrefetchPanel(tile_row, group, steps);
+      PrimExpr turn = group;
+      if (image_) turn = turn + PrimExpr(run_) * Index(run_words_ / steps);
+      return PrefetchPanel(tile_row, turn, steps);
     };
   }
   Array<Stmt> seq;
+  if (image_) seq.push_back(EnterWindows(row, rows, &tile));
+  // Of all k, where those of an image count from the beginning of a run.
+  auto word = [&](const PrimExpr& k) {
+    return image_ ? PrimExpr(run_) * Index(run_words_) + k : k;
+  };
   Buffer b_row = FlatAccess::Scratch("b_row", tile.vectors() * lanes_, step_.b, "local");
   if (computes) {
     access_.UseAsIs(b_row);
     seq.push_back(tirx::AllocBuffer(b_row));
-    tile.set_prepare([&](const PrimExpr& k) { return ComputeRowOfB(b_row, row, k, cols); });
+    tile.set_prepare([&](const PrimExpr& k) { return ComputeRowOfB(b_row, row, word(k), cols); });
   }
   Buffer starts = FlatAccess::Scratch("starts", tile.vectors() * lanes_, dtype_, "local");
   if (start_.defined()) {
@@ -147,10 +175,10 @@ Stmt ContractionEmitter::TileBody(const Var& row, const PrimExpr& tile_row, int6
   }
   auto load_a = [&](int64_t i, const PrimExpr& k) { return LoadA(row, i, k); };
   auto load_b = [&](size_t v, const PrimExpr& k) -> PrimExpr {
-    if (!computes) return LoadB(v, k, widths[v]);
+    if (!computes) return LoadB(v, word(k), widths[v]);
     return BufferLoad(b_row, {Consecutive(Index(static_cast<int64_t>(v) * lanes_), widths[v])});
   };
-  seq.push_back(tile.Sum(c_.words, load_a, load_b, prefetch));
+  seq.push_back(tile.Sum(image_ ? run_words_ : c_.words, load_a, load_b, prefetch));
   seq.push_back(StoreTile(tile.acc(), row, rows, widths, cols));
   return SeqStmt::Flatten(seq);
 }

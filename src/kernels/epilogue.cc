@@ -6,6 +6,9 @@
 #include <tvm/tirx/builtin.h>
 #include <tvm/tirx/op.h>
 
+#include <algorithm>
+#include <array>
+
 #include "kernels/names.h"
 
 namespace tvm {
@@ -129,16 +132,20 @@ PrimExpr TakeStart(const tirx::Buffer& sum, const std::vector<Iter>& rows, Epilo
 
 int64_t EpilogueSteps(const PrimExpr& value) {
   constexpr int64_t kFunction = 20;  // a polynomial and what prepares its argument
+  // Calls that are an instruction or less.
+  constexpr std::array kInstructions{"tirx.if_then_else", "tirx.fma",   "tirx.reinterpret",
+                                     "tirx.nearbyint",    "tirx.floor", "tirx.ceil",
+                                     "tirx.trunc",        "tirx.fabs",  "tirx.sqrt"};
   if (!value.defined()) return 0;
   int64_t steps = 0;
   PostOrderVisitExpr(value, [&](const Expr& node) {
     const auto* call = node.as<CallNode>();
     if (call != nullptr) {
-      const bool plain = call->op.same_as(tirx::builtin::if_then_else()) ||
-                         call->op.same_as(tirx::builtin::fma()) ||
-                         call->op.same_as(tirx::builtin::reinterpret());
+      const bool plain = std::any_of(kInstructions.begin(), kInstructions.end(),
+                                     [&](const char* op) { return call->op.same_as(Op::Get(op)); });
       steps += plain ? 1 : kFunction;
-    } else if (!node.as<VarNode>() && !node.as<IntImmNode>() && !node.as<FloatImmNode>()) {
+    } else if (!node.as<VarNode>() && !node.as<IntImmNode>() && !node.as<FloatImmNode>() &&
+               !node.as<OpNode>()) {
       ++steps;
     }
   });

@@ -128,6 +128,7 @@ TEST(Epilogue, StepsCountFunctionsAsMany) {
   EXPECT_EQ(EpilogueSteps(PrimExpr()), 0);
   EXPECT_EQ(EpilogueSteps(PrimExpr(x)), 0);
   EXPECT_EQ(EpilogueSteps(max(x + BufferLoad(bias, {i}), make_zero(DataType::Float(32)))), 3);
+  EXPECT_EQ(EpilogueSteps(nearbyint(PrimExpr(x) * x)), 2);
   EXPECT_GT(EpilogueSteps(PrimExpr(x) * sigmoid(x)), 16);
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <tvm/tirx/builtin.h>
 #include <tvm/tirx/op.h>
+#include <tvm/tirx/stmt_functor.h>
 
 #include <cstring>
 
@@ -144,6 +145,56 @@ TEST(Narrow, PackedProductsWithEpilogueAroundTileBorders) {
         if (n == 33) Check({a, p, c}, target, Tolerance(t), pack);
         // Rounding of a sum that differs in its last bits may differ by one step of bfloat16.
         Check({a, p, per_column, Epilogue(c, per_column)}, target, t.acc == kF32 ? 8e-3 : 0, pack);
+      }
+    }
+  }
+}
+
+/// Whether a function copies rows of A before it multiplies them.
+bool CopiesRows(const tirx::PrimFunc& func) {
+  bool copies = false;
+  tirx::PostOrderVisit(func->body, [&](const ffi::ObjectRef& node) {
+    const auto* alloc = node.as<tirx::AllocBufferNode>();
+    copies = copies || (alloc != nullptr && alloc->buffer.name() == "a_rows");
+  });
+  return copies;
+}
+
+/// Rows of A that end within a word are read in place, and no further than they go: what follows a
+/// row must not matter, not even NaN times the zeros of B.
+TEST(Narrow, RowsThatEndWithinAWord) {
+  const int64_t shapes[][3] = {{9, 33, 7}, {16, 8, 129}, {33, 40, 130}, {3, 5, 4}, {17, 16, 2}};
+  for (const Target& target : Targets()) {
+    for (const Types& t : {kAll[0], kAll[1], kAll[4]}) {
+      for (const auto& [m, n, k] : shapes) {
+        Weight w = PlanWeight(t, "gemm", m, n, k, target);
+        Tensor a = Input({m, k}, t.a, "A"), p = Input(w.PackedShape(), t.b, "P");
+        IterVar r = Axis(k, "k");
+        Tensor c = te::compute(
+            Shape({m, n}), te::FCompute([&](const Array<Var>& i) {
+              return te::sum(
+                  cast(t.acc, a(i[0], r->var)) * cast(t.acc, w.Read(p, I(0), r->var, i[1])), {r});
+            }),
+            "C", "", w.AnchorAttrs("gemm"));
+        SCOPED_TRACE(::testing::Message() << target->str() << " " << t.a << " x " << t.b << ", "
+                                          << m << "x" << n << "x" << k);
+        Check({a, p, c}, target, Tolerance(t), [&](size_t i, Data* data) {
+          if (i == 1) w.Fill(data);
+        });
+        auto fast = testing::EmitBy("contraction", te::CreatePrimFunc({a, p, c}), target);
+        ASSERT_TRUE(fast.has_value());
+        auto step = ChooseDotStep(t.a, t.b, t.acc, target);
+        if (step->a == t.a && !step->shifts_a) EXPECT_EQ(CopiesRows(*fast), k < step->group);
+        std::vector<std::unique_ptr<Data>> runs[2];
+        for (auto& args : runs) {
+          for (const Tensor& tensor : {a, p, c}) args.push_back(std::make_unique<Data>(tensor, 1));
+          w.Fill(args[1].get());
+        }
+        const int64_t rows = (m - 1) * k * t.a.bytes();  // all but the last one
+        std::memset(runs[1][0]->bytes + rows, 0xff, static_cast<size_t>(k * t.a.bytes() + 8));
+        for (auto& args : runs) testing::narrow::Run(*fast, target, args);
+        const size_t same = static_cast<size_t>((m - 1) * n * t.acc.bytes());
+        EXPECT_EQ(std::memcmp(runs[0][2]->bytes, runs[1][2]->bytes, same), 0);
       }
     }
   }

@@ -33,12 +33,12 @@ PrimExpr Interleaved(const Array<PrimExpr>& vectors) {
   return tirx::Shuffle(vectors, picks);
 }
 
-Stmt PrefetchLine(const tirx::Buffer& buffer, const PrimExpr& offset) {
-  constexpr int kRead = 0, kSecondLevel = 2, kDataCache = 1;
-  return tirx::Evaluate(
-      tirx::CallBuiltin(DataType::Void(), tirx::builtin::prefetch(),
-                        {tirx::AddressOf(buffer, {offset}), IntImm::Int32(kRead),
-                         IntImm::Int32(kSecondLevel), IntImm::Int32(kDataCache)}));
+Stmt PrefetchLine(const tirx::Buffer& buffer, const PrimExpr& offset, bool to_first_level) {
+  constexpr int kRead = 0, kAllLevels = 3, kSecondLevel = 2, kDataCache = 1;
+  return tirx::Evaluate(tirx::CallBuiltin(
+      DataType::Void(), tirx::builtin::prefetch(),
+      {tirx::AddressOf(buffer, {offset}), IntImm::Int32(kRead),
+       IntImm::Int32(to_first_level ? kAllLevels : kSecondLevel), IntImm::Int32(kDataCache)}));
 }
 
 RegisterTile::RegisterTile(FlatAccess* access, DotStep step, int64_t lanes, int64_t rows,
@@ -103,18 +103,28 @@ Stmt RegisterTile::Sum(int64_t depth, const LoadA& load_a, const LoadB& load_b,
     unroll = depth <= kShort ? kMostUnroll : CeilDiv(kTurn, rows_ * vectors());
     unroll = std::min(unroll, kMostUnroll);
   }
-  if (depth < unroll) unroll = 1;
+  const int64_t looped = last_apart_ ? depth - 1 : depth;
+  if (looped < unroll) unroll = 1;
   Var group = IndexVar("k");
-  access_->Bind(group, std::max<int64_t>(1, depth / unroll));
+  access_->Bind(group, std::max<int64_t>(1, looped / unroll));
   Array<Stmt> body;
   if (extra) body.push_back(extra(group, unroll));
   for (int64_t u = 0; u < unroll; ++u) {
     Step(PrimExpr(group) * Index(unroll) + Index(u), load_a, load_b, &body);
   }
-  if (depth >= unroll) seq.push_back(Loop(group, depth / unroll, SeqStmt::Flatten(body)));
-  for (int64_t k = depth / unroll * unroll; k < depth; ++k) {
-    Step(Index(k), load_a, load_b, &seq);
+  Array<Stmt> steps;
+  if (looped >= unroll) steps.push_back(Loop(group, looped / unroll, SeqStmt::Flatten(body)));
+  for (int64_t k = looped / unroll * unroll; k < depth; ++k) {
+    Step(Index(k), load_a, load_b, &steps);
   }
+  Stmt all = SeqStmt::Flatten(steps);
+  if (outer_) {
+    Var turn = IndexVar("turn");
+    all = SeqStmt::Flatten(Bind(outer_->var, outer_->first + turn), all);
+    all = For(turn, Index(0), access_->Simplify(outer_->end - outer_->first), ForKind::kSerial,
+              std::move(all));
+  }
+  seq.push_back(all);
   return SeqStmt::Flatten(seq);
 }
 

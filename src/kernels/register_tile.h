@@ -6,6 +6,7 @@
 #define TVM_KERNELS_REGISTER_TILE_H_
 
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,12 @@ class RegisterTile {
 
   void set_init(Init init) { init_ = std::move(init); }
   void set_prepare(Prepare prepare) { prepare_ = std::move(prepare); }
+  /// Sums all steps for each value of `var` in [first, end): an outer loop of the reduction.
+  void set_outer(Var var, PrimExpr first, PrimExpr end) {
+    outer_ = Outer{std::move(var), std::move(first), std::move(end)};
+  }
+  /// Takes the last step out of the loop: LoadA and LoadB get it as the constant depth - 1.
+  void set_last_apart(bool apart) { last_apart_ = apart; }
 
   /// acc = 0 or init; for k < depth: acc[i, v] += A(i, k) * B(v, k)
   tirx::Stmt Sum(int64_t depth, const LoadA& load_a, const LoadB& load_b,
@@ -61,6 +68,10 @@ class RegisterTile {
   void Step(const PrimExpr& k, const LoadA& load_a, const LoadB& load_b,
             ffi::Array<tirx::Stmt>* body);
 
+  struct Outer {
+    Var var;
+    PrimExpr first, end;
+  };
   static constexpr int64_t kTurn = 24, kShort = 96, kMostUnroll = 4;
 
   FlatAccess* access_;
@@ -69,6 +80,8 @@ class RegisterTile {
   std::vector<int64_t> widths_;
   Init init_;
   Prepare prepare_;
+  std::optional<Outer> outer_;
+  bool last_apart_ = false;
   tirx::Buffer acc_;
 };
 
@@ -81,8 +94,10 @@ PrimExpr Splat(const PrimExpr& value, int64_t width);
 /// Lane i of each vector side by side: a0 b0 a1 b1 .. of vectors a and b.
 PrimExpr Interleaved(const ffi::Array<PrimExpr>& vectors);
 
-/// A hint to bring the line that holds an element to the second-level cache.
-tirx::Stmt PrefetchLine(const tirx::Buffer& buffer, const PrimExpr& offset);
+/// A hint to bring the line that holds an element to all caches, or to all but the first level. The
+/// former reaches further ahead of memory, but many at a time hold up the loads of the first level.
+tirx::Stmt PrefetchLine(const tirx::Buffer& buffer, const PrimExpr& offset,
+                        bool to_first_level = true);
 
 }  // namespace kernels
 }  // namespace tvm

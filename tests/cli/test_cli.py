@@ -13,15 +13,15 @@ from onnx import TensorProto, helper, numpy_helper
 from tvm.cli import main
 
 
-def small_model():
+def small_model(rows=2, depth=4, columns=3):
     rng = np.random.default_rng(0)
-    weight = numpy_helper.from_array(rng.standard_normal((4, 3), dtype=np.float32), "w")
+    weight = numpy_helper.from_array(rng.standard_normal((depth, columns), dtype=np.float32), "w")
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["h"]),
         helper.make_node("Relu", ["h"], ["y"]),
     ]
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 4])
-    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3])
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [rows, depth])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [rows, columns])
     graph = helper.make_graph(nodes, "small", [x], [y], [weight])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
@@ -55,22 +55,22 @@ def test_run_writes_the_right_outputs(compiled, capsys):
         np.testing.assert_allclose(z["y"], np.maximum(x @ weight, 0), rtol=1e-5, atol=1e-5)
 
 
-def test_precision_changes_the_result_a_little(compiled, capsys):
-    folder, library = compiled
-    x = np.random.default_rng(1).standard_normal((2, 4)).astype(np.float32)
-    np.save(folder / "p.npy", x)
-    narrow = folder / "narrow.so"
-    argv = ["compile", str(folder / "small.onnx"), "-o", str(narrow), "--precision"]
-    assert main([*argv, "bf16"]) == 0
+def test_precision_changes_the_result_a_little(tmp_path):
+    onnx.save(small_model(160, 128, 128), str(tmp_path / "large.onnx"))
+    x = np.random.default_rng(1).standard_normal((160, 128)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    compiling = ["compile", str(tmp_path / "large.onnx"), "--precision"]
     found = []
-    for path in (library, narrow):
-        run = ["run", str(path), "--input", str(folder / "p.npy"), "--output"]
-        assert main([*run, str(folder / "p.npz")]) == 0
-        with np.load(folder / "p.npz") as z:
+    for precision in ("float32", "bf16"):
+        library = tmp_path / f"{precision}.so"
+        assert main([*compiling, precision, "-o", str(library)]) == 0
+        run = ["run", str(library), "--input", str(tmp_path / "x.npy"), "--output"]
+        assert main([*run, str(tmp_path / "y.npz")]) == 0
+        with np.load(tmp_path / "y.npz") as z:
             found.append(z["y"])
     assert 0 < np.abs(found[0] - found[1]).max() < 2e-2 * np.abs(found[0]).max()
     with pytest.raises(SystemExit):
-        main([*argv, "fp4"])
+        main([*compiling, "fp4", "-o", str(tmp_path / "fp4.so")])
 
 
 def test_bench_and_inspect_print_json(compiled, capsys):

@@ -65,9 +65,12 @@ def test_counts_of_a_product_with_an_epilogue(product, capsys):
     assert sum(k["share"] for k in data["kernels"]) == pytest.approx(1)
 
 
-def test_the_kernels_of_a_precision(product, capsys):
-    data = explain(capsys, product, "--precision", "bf16")
-    assert data["precision"] == "bf16" and explain(capsys, product)["precision"] == "float32"
+def test_the_kernels_of_a_precision(tmp_path, capsys):
+    nodes, rows = [helper.make_node("MatMul", ["x", "w"], ["y"])], 4 * M
+    path = tmp_path / "large.onnx"
+    large = save(path, nodes, [("x", [rows, K])], [("y", [rows, N])], [weight("w", K, N)])
+    data = explain(capsys, large, "--precision", "bf16")
+    assert data["precision"] == "bf16" and explain(capsys, large)["precision"] == "float32"
     operands = [o for k in data["kernels"] for o in k["operands"]]
     assert any("bfloat16" in o for o in operands)
 

@@ -79,6 +79,25 @@ def test_attention(tmp_path, capsys):
     assert kernel["bytes"] == 4 * 4 * heads * rows * size
 
 
+def test_a_convolution_of_bytes_is_one_whatever_its_indices_multiply(tmp_path, capsys):
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "xz"], ["xq"]),
+        helper.make_node("DequantizeLinear", ["xq", "s", "xz"], ["xf"]),
+        helper.make_node("DequantizeLinear", ["wq", "s", "wz"], ["wf"]),
+        helper.make_node("Conv", ["xf", "wf"], ["y"], pads=[1, 1, 1, 1]),
+    ]
+    weights = [
+        weight("s", np.float32(0.02)),
+        weight("xz", np.uint8(0)),
+        weight("wq", np.random.default_rng(0).integers(-127, 128, (32, 16, 3, 3)).astype(np.int8)),
+        weight("wz", np.int8(0)),
+    ]
+    shapes = [("x", [1, 16, 8, 8])], ("y", [1, 32, 8, 8])
+    _, kernels = explain(tmp_path, capsys, nodes, *shapes, weights)
+    (kernel,) = [k for k in kernels if k["rule"] == "contraction"]
+    assert kernel["type"] == "int8"
+
+
 def test_products_of_bytes_have_a_bound_of_their_own(tmp_path, capsys):
     rows, k, n = 64, 128, 96
     nodes = [
@@ -107,7 +126,7 @@ def test_products_of_bytes_have_a_bound_of_their_own(tmp_path, capsys):
 
 
 def test_bf16_products(tmp_path, capsys):
-    rows, k, n = 64, 128, 96
+    rows, k, n = 256, 128, 96
     nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
     data, kernels = explain(
         tmp_path,

@@ -24,16 +24,17 @@ def module(shapes, make, dtype="float32"):
     return bb.get()
 
 
+def kernels(mod, precision="float32", target=TARGET, **config):
+    """The kernels of a module, as pairs of rule and function, in the order of rules."""
+    target = tvm.target.Target(target)
+    with target, tvm.transform.PassContext(config=config):
+        lowered = relax.get_pipeline("zero", target, precision=precision)(mod)
+    functions = [f for f in lowered.functions.values() if isinstance(f, tvm.tirx.PrimFunc)]
+    return sorted(((str(f.attrs["kernel_rule"]), f) for f in functions), key=lambda pair: pair[0])
+
+
 def rules(mod, precision="float32", **config):
-    """Rules of the kernels of a module."""
-    with tvm.target.Target(TARGET), tvm.transform.PassContext(config=config):
-        pipeline = relax.get_pipeline("zero", tvm.target.Target(TARGET), precision=precision)
-        lowered = pipeline(mod)
-    return sorted(
-        str(f.attrs["kernel_rule"])
-        for f in lowered.functions.values()
-        if isinstance(f, tvm.tirx.PrimFunc)
-    )
+    return [rule for rule, _ in kernels(mod, precision, **config)]
 
 
 def run(mod, inputs, pipeline="default", precision="float32"):
@@ -149,27 +150,33 @@ def relative(got, want):
     return np.abs(got - want).max() / np.abs(want).max()
 
 
-@pytest.mark.parametrize("queries, keys", [(1, 40), (33, 33), (20, 150)])
-def test_products_in_bfloat16_stream_too(queries, keys):
+def projected_attention(queries, keys):
+    """Attention between projections, with the shapes of its inputs."""
+
     def make(bb, x, y, mask):
         def projected(x, length, seed):
             rng = np.random.default_rng(seed)
-            w = relax.const((0.2 * rng.standard_normal((48, 48))).astype("float32"))
-            heads_of = bb.emit(op.reshape(bb.emit(op.matmul(x, w)), (2, length, 3, 16)))
+            w = relax.const((0.07 * rng.standard_normal((192, 192))).astype("float32"))
+            heads_of = bb.emit(op.reshape(bb.emit(op.matmul(x, w)), (2, length, 3, 64)))
             return heads(bb, heads_of)
 
         def score(bb, s):
-            s = bb.emit(op.divide(s, relax.const(4.0)))
+            s = bb.emit(op.divide(s, relax.const(8.0)))
             return bb.emit(op.add(s, mask))
 
         k, v = projected(y, keys, 3), projected(y, keys, 4)
         out = heads(bb, products(bb, projected(x, queries, 2), k, v, score))
-        out = bb.emit(op.reshape(out, (2, queries, 48)))
-        w = relax.const(np.random.default_rng(5).standard_normal((48, 48)).astype("float32"))
+        out = bb.emit(op.reshape(out, (2, queries, 192)))
+        w = relax.const(np.random.default_rng(5).standard_normal((192, 192)).astype("float32"))
         return bb.emit(op.matmul(out, w))
 
-    shapes = [(2, queries, 48), (2, keys, 48), (1, 1, 1, keys)]
-    mod, inputs = module(shapes, make), rand(shapes)
+    shapes = [(2, queries, 192), (2, keys, 192), (1, 1, 1, keys)]
+    return module(shapes, make), rand(shapes)
+
+
+@pytest.mark.parametrize("queries, keys", [(1, 40), (33, 33), (20, 150), (130, 400)])
+def test_products_in_bfloat16_stream_too(queries, keys):
+    mod, inputs = projected_attention(queries, keys)
     found = rules(mod, "bf16")
     assert found.count("attention") == 1 and "row" not in found
     exact = run(mod, inputs)
@@ -177,6 +184,17 @@ def test_products_in_bfloat16_stream_too(queries, keys):
     assert 0 < relative(fast, exact) < 2e-2
     # No worse than operator by operator.
     assert relative(fast, exact) < 1.5 * relative(plain, exact)
+
+
+@pytest.mark.parametrize("queries, keys, narrow", [(33, 33, False), (130, 400, True)])
+def test_scores_in_float32_stream_with_values_in_pairs(queries, keys, narrow):
+    """Scores are in bfloat16 where they are many beside the rest."""
+    mod, _ = projected_attention(queries, keys)
+    found = kernels(mod, "bf16", {"kind": "llvm", "mcpu": "cooperlake"})
+    (code,) = [func.script() for rule, func in found if rule == "attention"]
+    (queries_in,) = [line for line in code.splitlines() if "packed_q = " in line]
+    (weights_in,) = [line for line in code.splitlines() if "weights = " in line]
+    assert ('"bfloat16"' in queries_in) == narrow and '"bfloat16"' in weights_in
 
 
 def test_a_cache_that_is_a_result_stays_in_float32():

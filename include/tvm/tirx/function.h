@@ -74,7 +74,9 @@ inline constexpr const char* kIsScheduled = "tirx.is_scheduled";
 inline constexpr const char* kKernelLaunchParams = "tirx.kernel_launch_params";
 /// Set by callers that guarantee their arguments: MakePackedAPI emits no check.
 inline constexpr const char* kNoArgCheck = "tirx.no_arg_check";
-/// Conversions to bfloat16 may flush subnormal numbers to zero, as processors' own instructions do.
+/// Operands of products are rounded to bfloat16 on request. These conversions may flush subnormal
+/// numbers to zero, as processors' own instructions do, and what is rounded right away may be
+/// computed with few bits more than are kept.
 inline constexpr const char* kFlushSubnormals = "tirx.flush_subnormals";
 
 }  // namespace attr

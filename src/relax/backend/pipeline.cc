@@ -37,7 +37,8 @@ Array<Pass> Precision(const String& precision) {
   if (precision == "float32") return {};
   TVM_FFI_CHECK(precision == "bf16", ValueError)
       << "precision must be float32 or bf16, got " << precision;
-  return {transform::NarrowProducts()};
+  // Products that nothing reads must not count beside the others.
+  return {transform::DeadCodeElimination(), transform::NarrowProducts()};
 }
 
 /// From operators to groups that are one kernel each.

@@ -7,6 +7,7 @@
 ///
 /// Products in bfloat16 take subnormal operands for zero anyway, so that a program whose operands
 /// are rounded on request loses nothing by it, and a conversion costs one instruction, not seven.
+/// Nor does it by a shorter polynomial for what is rounded right away, see LowerIntrin.
 #include <tvm/ir/transform.h>
 #include <tvm/relax/transform.h>
 #include <tvm/tirx/function.h>

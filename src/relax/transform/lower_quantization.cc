@@ -529,25 +529,33 @@ class QuantizationLowering : public QuantizedMutator {
       return MakeOp(name, {Emit(inner.value()), ScalarConstant(limit->at(0) / unit)});
     }
     if (name == "add" && IsInteger(call->args[0]) && IsInteger(call->args[1])) {
-      // The kernel of the first operand also adds; the other one is best narrow in memory.
-      const int64_t left = PlaceOf(call->args[0]), right = PlaceOf(call->args[1]);
-      Expr a = Emit(InUnits(call->args[0], unit, left <= right || right < 0).value());
-      return MakeOp("add",
-                    {a, Emit(InUnits(call->args[1], unit, right < left || left < 0).value())});
+      // One kernel also adds: that of the operand computed first, unless its integers are needed
+      // elsewhere too. The other operand is best narrow in memory.
+      const Expr &left = call->args[0], &right = call->args[1];
+      const int64_t first = PlaceOf(left), second = PlaceOf(right);
+      const bool rounds_left = first <= second || second < 0 || RoundedOnly(right) == nullptr;
+      const bool rounds_right = second < first || first < 0 || RoundedOnly(left) == nullptr;
+      Expr a = Emit(InUnits(left, unit, rounds_left).value());
+      return MakeOp("add", {a, Emit(InUnits(right, unit, rounds_right).value())});
     }
     return std::nullopt;
   }
+  /// The quantize(v, 1, zero) in dequantize(quantize(v, 1, zero), 1, zero), where nothing else
+  /// reads the integers; null for other values.
+  const CallNode* RoundedOnly(const Expr& x) {
+    const Quantized* q = FindQuantized(x);
+    const auto* v = x.as<VarNode>();
+    if (q == nullptr || v == nullptr || uses_[v] != 1) return nullptr;
+    const CallNode* made = OnlyUse(q->q);
+    if (made == nullptr || NameOf(made) != "quantize") return nullptr;
+    auto scale = NumbersOf(made->args[1]);
+    const bool is_unit = scale && *scale == std::vector<double>{1};
+    return is_unit && SameConstant(made->args[2], q->zero) ? made : nullptr;
+  }
   /// dequantize(quantize(v, 1, zero), 1, zero) in float32, where nothing else reads the integers.
   Optional<Expr> RoundedInFloat(const Quantized& q, const Expr& x) {
-    const auto* v = x.as<VarNode>();
-    const CallNode* made = OnlyUse(q.q);
-    if (v == nullptr || uses_[v] != 1 || made == nullptr || NameOf(made) != "quantize") {
-      return std::nullopt;
-    }
-    auto scale = NumbersOf(made->args[1]);
-    if (!scale || *scale != std::vector<double>{1} || !SameConstant(made->args[2], q.zero)) {
-      return std::nullopt;
-    }
+    const CallNode* made = RoundedOnly(x);
+    if (made == nullptr) return std::nullopt;
     const auto least = static_cast<double>(DtypeOf(q.q).is_uint() ? 0 : -128);
     const auto zero = static_cast<double>(q.zeros[0]);
     Expr value = Emit(MakeOp("round", {made->args[0]}));

@@ -14,7 +14,7 @@
 /// the stream of a transformer, keeps its float32 beside the copy for products: errors would add up
 /// there. Depthwise convolutions, which memory bounds, read bfloat16 and multiply in float32. A row
 /// times a constant matrix, which memory bounds too, is two rows: the row rounded, and what that
-/// left off; a small matrix stays in float32. So do the smallest products, see WideProducts.
+/// left off; a small matrix stays in float32. So do some small products, see WideProducts.
 #include <tvm/relax/analysis.h>
 #include <tvm/relax/attrs.h>
 #include <tvm/relax/expr_functor.h>

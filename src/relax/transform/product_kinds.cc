@@ -6,6 +6,8 @@
 #include <tvm/relax/expr_functor.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -59,37 +61,77 @@ bool IsSmallRow(const CallNode* call) {
   return IsOneRow(call) && call->args[1].as<ConstantNode>()->data.numel() < kFewElements;
 }
 
-struct Sized {
-  double multiply_adds;
-  size_t order;
-  const CallNode* call;
+constexpr double kUnknown = std::numeric_limits<double>::infinity();
 
-  bool operator<(const Sized& other) const {
-    return multiply_adds < other.multiply_adds ||
-           (multiply_adds == other.multiply_adds && order < other.order);
-  }
+/// What a product takes in float32, in multiply-adds of a large one: one row of data waits for the
+/// matrix to come through memory. Infinity when unknown.
+double Cost(const CallNode* call, const std::optional<double>& multiply_adds) {
+  constexpr double kWaits = 8;
+  return multiply_adds.value_or(kUnknown) * (IsOneRow(call) ? kWaits : 1);
+}
+
+struct Sized {
+  double cost;
+  const CallNode* call;
 };
-/// Adds the smallest products whose sizes add up to `limit` at most, earlier ones first.
-void AddSmallest(std::vector<Sized> products, double limit,
-                 std::unordered_set<const CallNode*>* result) {
-  std::sort(products.begin(), products.end());
+/// Adds products whose costs add up to `limit` at most: each that still fits, in their order. What
+/// an early one loses passes through more layers.
+void AddFitting(const std::vector<Sized>& products, double limit,
+                std::unordered_set<const CallNode*>* result) {
   double used = 0;
   for (const Sized& product : products) {
-    used += product.multiply_adds;
-    if (used > limit) break;
+    if (used + product.cost > limit) continue;
+    used += product.cost;
     result->insert(product.call);
   }
 }
 
+/// Does not change what is between 0 and 1 but for zeros.
+bool PassesWeights(const CallNode* call) {
+  static const std::unordered_set<std::string_view> kPasses{
+      "reshape", "permute_dims", "expand_dims", "squeeze", "astype", "where"};
+  return kPasses.count(OpNameOf(call)) != 0;
+}
+
+/// What a product multiplies: an operand computed of constants alone, a softmax, neither.
+enum class Operands { kWeight, kSoftmax, kActivations };
+
+/// All products of a function in their order.
 class Products : public ExprVisitor {
  public:
-  std::vector<const CallNode*> calls;
+  std::vector<std::pair<const CallNode*, Operands>> calls;
+
+  void VisitVarBinding(const VarBindingNode* b) override {
+    ExprVisitor::VisitVarBinding(b);
+    const auto* call = b->value.as<CallNode>();
+    if (call == nullptr) return;
+    if (std::all_of(call->args.begin(), call->args.end(),
+                    [this](const Expr& arg) { return arg.as<ShapeExprNode>() || IsFixed(arg); })) {
+      fixed_.insert(b->var.get());
+    }
+    const bool softmax =
+        OpNameOf(call) == "nn.softmax" || (PassesWeights(call) && AnySoftmax(call));
+    if (softmax) softmax_.insert(b->var.get());
+  }
 
   using ExprVisitor::VisitExpr_;
   void VisitExpr_(const CallNode* call) override {
-    if (IsProduct(call)) calls.push_back(call);
     ExprVisitor::VisitExpr_(call);
+    if (!IsProduct(call)) return;
+    const bool fixed = IsFixed(call->args[0]) || IsFixed(call->args[1]);
+    calls.emplace_back(call, fixed              ? Operands::kWeight
+                             : AnySoftmax(call) ? Operands::kSoftmax
+                                                : Operands::kActivations);
   }
+
+ private:
+  bool IsFixed(const Expr& e) const { return e.as<ConstantNode>() || fixed_.count(e.get()) != 0; }
+  bool AnySoftmax(const CallNode* call) const {
+    return std::any_of(call->args.begin(), call->args.end(),
+                       [this](const Expr& arg) { return softmax_.count(arg.get()) != 0; });
+  }
+
+  std::unordered_set<const ffi::Object*> fixed_, softmax_;
 };
 
 }  // namespace
@@ -146,26 +188,31 @@ std::optional<double> MultiplyAdds(const CallNode* call) {
 }
 
 std::unordered_set<const CallNode*> WideProducts(const Function& func) {
-  constexpr double kShareOfWeights = 0.03, kShareOfActivations = 0.05;
+  constexpr double kShareOfWeights = 0.0065, kShareOfActivations = 0.05;
+  constexpr double kFew = 1 << 21;
   Products products;
   products.VisitExpr(func);
-  std::unordered_set<const CallNode*> wide;
-  std::vector<Sized> weights, activations;
-  double all = 0;
-  size_t sized = 0;
-  bool known = true;
-  for (const CallNode* call : products.calls) {
+  std::unordered_set<const CallNode*> wide, all;
+  std::vector<Sized> weighted, activations;
+  double cost = 0, work = 0;  // without depthwise convolutions; `work` without rows as well
+  for (const auto& [call, kind] : products.calls) {
+    all.insert(call);
     if (IsSmallRow(call)) wide.insert(call);
     if (IsDepthwise(call)) continue;
-    auto size = MultiplyAdds(call);
-    known = known && size;
-    if (!size) continue;
-    (call->args[1].as<ConstantNode>() ? weights : activations).push_back({*size, sized++, call});
-    all += *size;
+    const auto size = MultiplyAdds(call);
+    cost += Cost(call, size);
+    if (!IsOneRow(call)) work += size.value_or(kUnknown);
+    if (kind == Operands::kWeight) weighted.push_back({Cost(call, size), call});
+    if (kind == Operands::kActivations) activations.push_back({Cost(call, size), call});
   }
-  if (!known) return wide;
-  AddSmallest(std::move(weights), kShareOfWeights * all, &wide);
-  AddSmallest(std::move(activations), kShareOfActivations * all, &wide);
+  if (!std::isfinite(cost)) return wide;
+  if (work <= kFew) {
+    for (const CallNode* call : all) {
+      if (!IsOneRow(call)) wide.insert(call);
+    }
+  }
+  AddFitting(weighted, kShareOfWeights * cost, &wide);
+  AddFitting(activations, kShareOfActivations * cost, &wide);
   return wide;
 }
 

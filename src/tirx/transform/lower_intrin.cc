@@ -5,6 +5,7 @@
 ///
 ///   floordiv(i, 8)    ==>    i >> 3
 ///   exp(v)            ==>    a polynomial on the whole vector (float32)
+///   bfloat16(1 + erf(v)) ==>  a shorter one, where operands are rounded on request
 ///   fma(a, b, c)      ==>    a * b + c   (vectors, where the processor has no such instruction)
 ///   dot_lanes(a, b, c) ==>   c + a[0::2] * b[0::2] + a[1::2] * b[1::2]   (llvm has it itself)
 ///
@@ -71,7 +72,8 @@ PrimExpr DotAsArithmetic(const CallNode* op) {
 
 class IntrinLowerer final : public StmtExprMutator {
  public:
-  explicit IntrinLowerer(const Target& target) {
+  /// `rounds`: operands of products are rounded to bfloat16 on request.
+  IntrinLowerer(const Target& target, bool rounds) : rounds_(rounds) {
     std::string kind(target->kind->name);
     std::vector<std::string> prefixes;
     auto context = tvm::transform::PassContext::Current();
@@ -126,8 +128,17 @@ class IntrinLowerer final : public StmtExprMutator {
     return StmtExprMutator::VisitExpr_(op);
   }
 
+  /// What is rounded to bfloat16 needs no more than its bits, and some to spare.
+  Expr VisitExpr_(const CastNode* op) final {
+    const bool before = short_;
+    short_ = short_ || (rounds_ && op->dtype().is_bfloat16());
+    Expr result = StmtExprMutator::VisitExpr_(op);
+    short_ = before;
+    return result;
+  }
+
   Expr LowerMath(const CallNode* op) {
-    static const Op pow_op = Op::Get("tirx.pow");
+    static const Op pow_op = Op::Get("tirx.pow"), erf_op = Op::Get("tirx.erf");
     auto it = UnaryTable().find(op->op.get());
     bool is_pow = op->op.same_as(pow_op);
     if (it == UnaryTable().end() && !is_pow) return Expr();
@@ -145,6 +156,8 @@ class IntrinLowerer final : public StmtExprMutator {
       PrimExpr x = arg(0), y = arg(1);
       result = PowOfConstant(x, y);
       if (!result.defined()) result = LowerPow(x, y, math_);
+    } else if (op->op.same_as(erf_op) && (short_ || dtype.is_bfloat16())) {
+      result = LowerShortErf(arg(0), math_);
     } else {
       result = it->second(arg(0), math_);
     }
@@ -258,6 +271,7 @@ class IntrinLowerer final : public StmtExprMutator {
   arith::Analyzer analyzer_;
   MathOptions math_;
   bool use_polynomials_ = false;
+  bool rounds_, short_ = false;
   std::vector<OpAttrMap<ffi::Function>> rules_;
 };
 
@@ -269,7 +283,8 @@ const transform::PrimFuncPassRegistration kPass{{
           auto target = func->GetAttr<Target>(attr::kTarget);
           TVM_FFI_CHECK(target.has_value(), ValueError)
               << "LowerIntrin: the function has no attribute `target`; run BindTarget first";
-          Stmt body = IntrinLowerer(target.value())(func->body);
+          Stmt body = IntrinLowerer(target.value(),
+                                    func->HasNonzeroAttr(attr::kFlushSubnormals))(func->body);
           return WithBody(std::move(func), std::move(body));
         },
 }};

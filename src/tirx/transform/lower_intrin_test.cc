@@ -130,11 +130,34 @@ TEST(MathLowering, PowMatchesC) {
   for (int i = 1; i < 400; ++i) check(0.01f * i, 7.3f - 0.04f * i);
 }
 
-PrimFunc Lowered(PrimExpr value, const Var& i, int extent, DataType dtype) {
+TEST(MathLowering, ShortErfHasTheBitsOfBfloat16AndNeverPassesOne) {
+  for (bool has_fma : {true, false}) {
+    MathFunction f(LowerShortErf, has_fma);
+    double worst = 0, relative = 0;
+    for (int i = -40000; i <= 40000; ++i) {
+      const auto x = static_cast<float>(i * 1e-4);
+      const double want = std::erf(static_cast<double>(x)), error = std::abs(f(x) - want);
+      EXPECT_LE(std::abs(f(x)), 1.0f) << x;
+      worst = std::max(worst, error);
+      if (i != 0) relative = std::max(relative, error / std::abs(want));
+    }
+    EXPECT_LT(worst, 1.1e-5);
+    EXPECT_LT(relative, 1e-4);
+    for (double x : {3.125, 4.0, 1e30, kInf}) {
+      EXPECT_EQ(f(static_cast<float>(x)), 1.0f);
+      EXPECT_EQ(f(static_cast<float>(-x)), -1.0f);
+    }
+    EXPECT_TRUE(std::isnan(f(static_cast<float>(kNaN))));
+    EXPECT_TRUE(std::signbit(f(-0.0f)) && !std::signbit(f(0.0f)));
+  }
+}
+
+PrimFunc Lowered(PrimExpr value, const Var& i, int extent, DataType dtype, bool rounds = false) {
   Buffer out = decl_buffer({IntImm::Int32(extent)}, dtype, "out");
   Stmt body = For(i, 0, extent, ForKind::kSerial, BufferStore(out, value, {i}));
   PrimFunc func({out}, body);
   func = WithAttr(func, "target", Target("llvm"));
+  if (rounds) func = WithAttr(func, attr::kFlushSubnormals, ffi::Any(true));
   return testing::RunPass(transform::LowerIntrin(), func);
 }
 
@@ -170,6 +193,25 @@ TEST(LowerIntrin, NonNegativeIndexNeedsNoFix) {
   EXPECT_FALSE(
       HasNode(func, [](const ffi::ObjectRef& n) { return n.as<SelectNode>() != nullptr; }));
   EXPECT_TRUE(HasNode(func, [](const ffi::ObjectRef& n) { return n.as<DivNode>() != nullptr; }));
+}
+
+/// Only what is rounded right away, and only where a program asked for rounded operands.
+TEST(LowerIntrin, ErfIsShortWhereItsResultIsRounded) {
+  auto size = [](const PrimFunc& func) {
+    int nodes = 0;
+    PostOrderVisit(func->body, [&](const ffi::ObjectRef&) { ++nodes; });
+    return nodes;
+  };
+  const DataType wide = DataType::Float(32), narrow = DataType::BFloat(16);
+  Var i("i");
+  PrimExpr one = make_const(wide, 1.0), value = one + erf(cast(wide, i));
+  const int whole = size(Lowered(value, i, 4, wide));
+  EXPECT_EQ(size(Lowered(value, i, 4, wide, true)), whole);
+  EXPECT_GE(size(Lowered(cast(narrow, value), i, 4, narrow)), whole);
+  EXPECT_LT(size(Lowered(cast(narrow, value), i, 4, narrow, true)), whole * 2 / 3);
+  // The operand of a sum beside what is rounded is not.
+  PrimExpr both = cast(wide, cast(narrow, one)) + value;
+  EXPECT_GE(size(Lowered(both, i, 4, wide, true)), whole);
 }
 
 TEST(LowerIntrin, VectorsStayVectorsAndDoublesStayCalls) {
