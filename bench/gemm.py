@@ -270,9 +270,9 @@ class Peaks:
             preexec_fn=lambda: common.pin(threads),
         )
 
-    def ask(self, kind, seconds, piece=4 << 20):
+    def ask(self, kind, seconds, piece):
         """G multiplications and additions a second, or GB a second in pieces of so many bytes."""
-        sizes = f"{ROTATED_BYTES >> 20} {piece >> 10}"
+        sizes = f"{ROTATED_BYTES >> 20} {piece >> 10}" if piece else ""
         self.p.stdin.write(f"{kind} {seconds} {self.threads} {sizes}\n")
         self.p.stdin.flush()
         return float(self.p.stdout.readline())
@@ -310,7 +310,8 @@ def measure(types, shape, threads, a, peaks):
             got = w.ask(cmd="run", seconds=a.seconds, min_iters=1)
             times[w.name] += got.get("times", [])
             if w.name == "opentvm" and got.get("times"):
-                rates.append(peaks.ask(kind, min(a.seconds, 0.3), int(bytes_of(row))))
+                piece = int(bytes_of(row)) if m == 1 else 0
+                rates.append(peaks.ask(kind, min(a.seconds, 0.3), piece))
                 if rates[-1] > 0:
                     shares.append(work / statistics.median(got["times"]) / rates[-1])
     for w in workers:
