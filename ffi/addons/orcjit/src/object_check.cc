@@ -156,7 +156,13 @@ class Checker {
     if (!relocations) return relocations.takeError();
     auto symbols = file_.symbols(&sections_[table.sh_link]);
     if (!symbols) return symbols.takeError();
+    const bool is_x86 = file_.getHeader().e_machine == elf::EM_X86_64;
     for (const auto& relocation : *relocations) {
+      // The linker has no symbol of index 0, and reads it to say so; it skips what does nothing.
+      const bool skipped = is_x86 && relocation.getType(false) == elf::R_X86_64_NONE;
+      if (relocation.getSymbol(false) == 0 && !skipped) {
+        return Bad(table, "relocation at %llu against no symbol", Wide(relocation.r_offset));
+      }
       if (relocation.r_offset >= sections_[table.sh_info].sh_size) {
         return Bad(table, "relocation at %llu, behind the end of its section",
                    Wide(relocation.r_offset));

@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import stat
+import struct
 import subprocess
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 import tvm_ffi
 
 EM_AARCH64, EM_386, E_MACHINE, EI_CLASS = 183, 3, 18, 4
+SHT_RELA = 4
 
 
 def patched(data: bytes, *changes: tuple[int, int]) -> bytes:
@@ -58,6 +60,19 @@ def test_truncated(session, data):
         with pytest.raises(RuntimeError, match="cannot load object"):
             session.load_module(data[:size])
     assert session.load_module(data).add(1, 2) == 3
+
+
+def test_relocation_against_no_symbol(session, data):
+    """The linker would look it up for its message; what does nothing needs none."""
+    (sections,) = struct.unpack_from("<Q", data, 0x28)
+    (count,) = struct.unpack_from("<H", data, 0x3C)
+    headers = [struct.unpack_from("<IIQQQQIIQQ", data, sections + 64 * i) for i in range(count)]
+    first = next(header[4] for header in headers if header[1] == SHT_RELA)
+    (where,) = struct.unpack_from("<Q", data, first)
+    bad = patched(data, *((first + 12 + i, 0) for i in range(4)))
+    with pytest.raises(RuntimeError, match=f"relocation at {where} against no symbol"):
+        session.load_module(bad)
+    session.load_module(patched(bad, *((first + 8 + i, 0) for i in range(4))))
 
 
 def test_damaged(run_python, compile_object):
