@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 #include <tvm/te/operation.h>
 #include <tvm/tirx/op.h>
-#include <tvm/tirx/stmt_functor.h>
 
 #include <cstring>
 #include <set>
@@ -60,14 +59,8 @@ Conv Bytes(int64_t height, int64_t width, int64_t in, int64_t kernel, int64_t st
 
 /// Names of the scratch arrays of the emitted loops.
 std::set<std::string> Scratch(const Conv& conv, const Target& target) {
-  std::set<std::string> names;
   auto func = testing::EmitBy("contraction", te::CreatePrimFunc(conv.Tensors()), target);
-  if (!func) return names;
-  tirx::PostOrderVisit((*func)->body, [&](const ffi::ObjectRef& node) {
-    const auto* alloc = node.as<tirx::AllocBufferNode>();
-    if (alloc != nullptr) names.emplace(alloc->buffer.name());
-  });
-  return names;
+  return func ? testing::Scratch(*func) : std::set<std::string>();
 }
 
 std::optional<WindowedImage> Image(const Conv& conv) {

@@ -5,18 +5,15 @@
 #include <gtest/gtest.h>
 #include <tvm/target/cpu_features.h>
 
-#include "kernels/group.h"
+#include "kernels/rule_testing.h"
 
 namespace tvm {
 namespace kernels {
 namespace {
 
-const DataType kFloat = DataType::Float(32);
+using testing::Cpu;
 
-Target Cpu(const char* mcpu) {
-  return Target(
-      ffi::Map<ffi::String, ffi::Any>{{"kind", ffi::String("llvm")}, {"mcpu", ffi::String(mcpu)}});
-}
+const DataType kFloat = DataType::Float(32);
 
 /// Rows that nothing needs are worse than tiles with fewer sums.
 TEST(TileRows, DividesWhatItCan) {

@@ -133,16 +133,17 @@ PrimExpr TakeStart(const tirx::Buffer& sum, const std::vector<Iter>& rows, Epilo
 int64_t EpilogueSteps(const PrimExpr& value) {
   constexpr int64_t kFunction = 20;  // a polynomial and what prepares its argument
   // Calls that are an instruction or less.
-  constexpr std::array kInstructions{"tirx.if_then_else", "tirx.fma",   "tirx.reinterpret",
-                                     "tirx.nearbyint",    "tirx.floor", "tirx.ceil",
-                                     "tirx.trunc",        "tirx.fabs",  "tirx.sqrt"};
+  static const std::array kInstructions{
+      tirx::builtin::if_then_else(), tirx::builtin::fma(),  tirx::builtin::reinterpret(),
+      Op::Get("tirx.nearbyint"),     Op::Get("tirx.floor"), Op::Get("tirx.ceil"),
+      Op::Get("tirx.trunc"),         Op::Get("tirx.fabs"),  Op::Get("tirx.sqrt")};
   if (!value.defined()) return 0;
   int64_t steps = 0;
   PostOrderVisitExpr(value, [&](const Expr& node) {
     const auto* call = node.as<CallNode>();
     if (call != nullptr) {
       const bool plain = std::any_of(kInstructions.begin(), kInstructions.end(),
-                                     [&](const char* op) { return call->op.same_as(Op::Get(op)); });
+                                     [&](const Op& op) { return call->op.same_as(op); });
       steps += plain ? 1 : kFunction;
     } else if (!node.as<VarNode>() && !node.as<IntImmNode>() && !node.as<FloatImmNode>() &&
                !node.as<OpNode>()) {

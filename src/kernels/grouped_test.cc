@@ -93,7 +93,7 @@ TEST(Grouped, NarrowOperandsOnEveryVectorWidth) {
 }
 
 TEST(Grouped, ManyGroupsOfFewChannelsOnly) {
-  const Target target = narrow::Cpu("x86-64-v3");
+  const Target target = Cpu("x86-64-v3");
   KernelQuery query;
   query.tile_op = "conv2d";
   query.a_dtype = query.b_dtype = query.out_dtype = kFloat;

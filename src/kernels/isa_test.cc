@@ -205,11 +205,6 @@ void CheckOnThisMachine(const Target& target, const Instructions& set) {
   }
 }
 
-Target Cpu(const char* mcpu) {
-  return Target(
-      ffi::Map<ffi::String, ffi::Any>{{"kind", ffi::String("llvm")}, {"mcpu", ffi::String(mcpu)}});
-}
-
 TEST(OtherProcessors, Sse) {
   // No fused multiply-add there: products and sums of whole registers.
   CheckOnThisMachine(Cpu("x86-64"), {"mulps", "ps\\b", "mulss"});

@@ -20,6 +20,7 @@ using namespace testing::narrow;  // NOLINT(build/namespaces)
 using te::Tensor;
 using testing::Attrs;
 using testing::Axis;
+using testing::Cpu;
 using testing::I;
 
 enum class Zero { kNone, kOne, kPerBlock };

@@ -125,7 +125,7 @@ TEST(MapTranspose, OtherPermutationsAndConditions) {
 
 /// The loops read and write vectors only: no other form would pass all tests above so.
 TEST(MapTranspose, NoElementIsMovedAlone) {
-  const Target target = narrow::Cpu("x86-64-v4");
+  const Target target = Cpu("x86-64-v4");
   Tensor x = Input({1, 64, 32, 32}, "X");
   const tirx::PrimFunc func =
       *EmitBy("map", te::CreatePrimFunc({x, ToChannelsLast(x, Same)}), target);

@@ -22,6 +22,7 @@ using namespace testing::narrow;  // NOLINT(build/namespaces)
 using te::Tensor;
 using testing::Attrs;
 using testing::Axis;
+using testing::Cpu;
 using testing::I;
 
 struct Types {
@@ -122,6 +123,17 @@ Tensor Epilogue(const Tensor& c, const Tensor& per_column) {
                      "E");
 }
 
+/// C[m, n] of the rows of A and a packed weight.
+Tensor PackedProduct(const Types& t, const Weight& w, const Tensor& a, const Tensor& p, int64_t m) {
+  IterVar r = Axis(w.k, "k");
+  return te::compute(
+      Shape({m, w.n}), te::FCompute([&](const Array<Var>& i) {
+        return te::sum(cast(t.acc, a(i[0], r->var)) * cast(t.acc, w.Read(p, I(0), r->var, i[1])),
+                       {r});
+      }),
+      "C", "", w.AnchorAttrs("gemm"));
+}
+
 TEST(Narrow, PackedProductsWithEpilogueAroundTileBorders) {
   const int64_t shapes[][3] = {{1, 70, 67}, {13, 33, 64}, {30, 15, 1}, {29, 100, 130}, {5, 1, 3}};
   for (const Target& target : Targets()) {
@@ -130,13 +142,7 @@ TEST(Narrow, PackedProductsWithEpilogueAroundTileBorders) {
         Weight w = PlanWeight(t, "gemm", m, n, k, target);
         Tensor a = Input({m, k}, t.a, "A"), p = Input(w.PackedShape(), t.b, "P");
         Tensor per_column = Input({n}, kF32, "S");
-        IterVar r = Axis(k, "k");
-        Tensor c = te::compute(
-            Shape({m, n}), te::FCompute([&](const Array<Var>& i) {
-              return te::sum(
-                  cast(t.acc, a(i[0], r->var)) * cast(t.acc, w.Read(p, I(0), r->var, i[1])), {r});
-            }),
-            "C", "", w.AnchorAttrs("gemm"));
+        Tensor c = PackedProduct(t, w, a, p, m);
         SCOPED_TRACE(::testing::Message() << target->str() << " " << t.a << " x " << t.b << ", "
                                           << m << "x" << n << "x" << k);
         auto pack = [&](size_t i, Data* data) {
@@ -150,16 +156,6 @@ TEST(Narrow, PackedProductsWithEpilogueAroundTileBorders) {
   }
 }
 
-/// Whether a function copies rows of A before it multiplies them.
-bool CopiesRows(const tirx::PrimFunc& func) {
-  bool copies = false;
-  tirx::PostOrderVisit(func->body, [&](const ffi::ObjectRef& node) {
-    const auto* alloc = node.as<tirx::AllocBufferNode>();
-    copies = copies || (alloc != nullptr && alloc->buffer.name() == "a_rows");
-  });
-  return copies;
-}
-
 /// Rows of A that end within a word are read in place, and no further than they go: what follows a
 /// row must not matter, not even NaN times the zeros of B.
 TEST(Narrow, RowsThatEndWithinAWord) {
@@ -169,13 +165,7 @@ TEST(Narrow, RowsThatEndWithinAWord) {
       for (const auto& [m, n, k] : shapes) {
         Weight w = PlanWeight(t, "gemm", m, n, k, target);
         Tensor a = Input({m, k}, t.a, "A"), p = Input(w.PackedShape(), t.b, "P");
-        IterVar r = Axis(k, "k");
-        Tensor c = te::compute(
-            Shape({m, n}), te::FCompute([&](const Array<Var>& i) {
-              return te::sum(
-                  cast(t.acc, a(i[0], r->var)) * cast(t.acc, w.Read(p, I(0), r->var, i[1])), {r});
-            }),
-            "C", "", w.AnchorAttrs("gemm"));
+        Tensor c = PackedProduct(t, w, a, p, m);
         SCOPED_TRACE(::testing::Message() << target->str() << " " << t.a << " x " << t.b << ", "
                                           << m << "x" << n << "x" << k);
         Check({a, p, c}, target, Tolerance(t), [&](size_t i, Data* data) {
@@ -184,7 +174,8 @@ TEST(Narrow, RowsThatEndWithinAWord) {
         auto fast = testing::EmitBy("contraction", te::CreatePrimFunc({a, p, c}), target);
         ASSERT_TRUE(fast.has_value());
         auto step = ChooseDotStep(t.a, t.b, t.acc, target);
-        if (step->a == t.a && !step->shifts_a) EXPECT_EQ(CopiesRows(*fast), k < step->group);
+        if (step->a == t.a && !step->shifts_a)
+          EXPECT_EQ(testing::Scratch(*fast).count("a_rows") != 0, k < step->group);
         std::vector<std::unique_ptr<Data>> runs[2];
         for (auto& args : runs) {
           for (const Tensor& tensor : {a, p, c}) args.push_back(std::make_unique<Data>(tensor, 1));
@@ -281,13 +272,7 @@ TEST(Narrow, ExtremesDoNotSaturate) {
     for (const Types& t : {kAll[0], kAll[1], kAll[2], kAll[3]}) {
       Weight w = PlanWeight(t, "gemm", m, n, k, target);
       Tensor a = Input({m, k}, t.a, "A"), p = Input(w.PackedShape(), t.b, "P");
-      IterVar r = Axis(k, "k");
-      Tensor c = te::compute(
-          Shape({m, n}), te::FCompute([&](const Array<Var>& i) {
-            return te::sum(
-                cast(t.acc, a(i[0], r->var)) * cast(t.acc, w.Read(p, I(0), r->var, i[1])), {r});
-          }),
-          "C", "", w.AnchorAttrs("gemm"));
+      Tensor c = PackedProduct(t, w, a, p, m);
       SCOPED_TRACE(::testing::Message() << target->str() << " " << t.a << " x " << t.b);
       Check({a, p, c}, target, 0, [&](size_t i, Data* data) {
         if (i == 0) std::memset(data->bytes, t.a.is_int() ? 0x80 : 0xff, m * k);
@@ -344,13 +329,7 @@ int64_t Occurrences(const char* instruction, const Types& t, const Target& targe
   const int64_t m = 8, n = 32, k = 64;
   Weight w = PlanWeight(t, "gemm", m, n, k, target);
   Tensor a = Input({m, k}, t.a, "A"), p = Input(w.PackedShape(), t.b, "P");
-  IterVar r = Axis(k, "k");
-  Tensor c = te::compute(
-      Shape({m, n}), te::FCompute([&](const Array<Var>& i) {
-        return te::sum(cast(t.acc, a(i[0], r->var)) * cast(t.acc, w.Read(p, I(0), r->var, i[1])),
-                       {r});
-      }),
-      "C", "", w.AnchorAttrs("gemm"));
+  Tensor c = PackedProduct(t, w, a, p, m);
   return testing::narrow::Occurrences(instruction, Emit(te::CreatePrimFunc({a, p, c}), target),
                                       target);
 }

@@ -106,12 +106,8 @@ inline void Run(const tirx::PrimFunc& func, const Target& target,
 inline void Check(const ffi::Array<te::Tensor>& args, const Target& target, double tolerance,
                   const Prepare& prepare = nullptr, const char* rule_name = "contraction") {
   tirx::PrimFunc group = te::CreatePrimFunc(args);
-  std::optional<tirx::PrimFunc> fast;
-  std::string why;
-  for (const KernelRule& rule : AllRules()) {
-    if (rule.name == rule_name) fast = rule.emit(group, target, {}, &why);
-  }
-  ASSERT_TRUE(fast.has_value()) << rule_name << " declines: " << why;
+  auto fast = EmitBy(rule_name, group, target);
+  ASSERT_TRUE(fast.has_value());
   std::vector<std::unique_ptr<Data>> want, got;
   for (auto* list : {&want, &got}) {
     for (size_t i = 0; i < args.size(); ++i) {
@@ -138,9 +134,6 @@ inline int64_t Occurrences(const char* instruction, const tirx::PrimFunc& func,
   return count;
 }
 
-inline Target Cpu(const std::string& name) {
-  return Target(R"({"kind": "llvm", "mcpu": ")" + name + R"("})");
-}
 /// This machine, VNNI without BF16, AVX2 and the oldest x86-64; only what runs here.
 inline std::vector<Target> Targets() {
   std::vector<Target> targets{Target("llvm")};

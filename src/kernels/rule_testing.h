@@ -11,6 +11,7 @@
 #include <tvm/kernels/rule.h>
 #include <tvm/runtime/threading_backend.h>
 #include <tvm/te/create_prim_func.h>
+#include <tvm/tirx/stmt_functor.h>
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +19,9 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -123,6 +126,21 @@ inline void Call(const ffi::Function& f, const DataList& args) {
   for (const auto& arg : args) views.emplace_back(&arg->view);
   ffi::Any result;
   f.CallPacked(views.data(), static_cast<int32_t>(views.size()), &result);
+}
+
+/// This machine's kind of code for another processor of it.
+inline Target Cpu(const std::string& name) {
+  return Target(R"({"kind": "llvm", "mcpu": ")" + name + R"("})");
+}
+
+/// Names of the arrays that a function allocates.
+inline std::set<std::string> Scratch(const tirx::PrimFunc& func) {
+  std::set<std::string> names;
+  tirx::PostOrderVisit(func->body, [&](const ffi::ObjectRef& node) {
+    const auto* alloc = node.as<tirx::AllocBufferNode>();
+    if (alloc != nullptr) names.emplace(alloc->buffer.name());
+  });
+  return names;
 }
 
 /// The group as the rule of that name emits it; nullopt with a failed expectation if it declines.

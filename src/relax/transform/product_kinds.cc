@@ -192,11 +192,10 @@ std::unordered_set<const CallNode*> WideProducts(const Function& func) {
   constexpr double kFew = 1 << 21;
   Products products;
   products.VisitExpr(func);
-  std::unordered_set<const CallNode*> wide, all;
+  std::unordered_set<const CallNode*> wide;
   std::vector<Sized> weighted, activations;
   double cost = 0, work = 0;  // without depthwise convolutions; `work` without rows as well
   for (const auto& [call, kind] : products.calls) {
-    all.insert(call);
     if (IsSmallRow(call)) wide.insert(call);
     if (IsDepthwise(call)) continue;
     const auto size = MultiplyAdds(call);
@@ -207,7 +206,7 @@ std::unordered_set<const CallNode*> WideProducts(const Function& func) {
   }
   if (!std::isfinite(cost)) return wide;
   if (work <= kFew) {
-    for (const CallNode* call : all) {
+    for (const auto& [call, kind] : products.calls) {
       if (!IsOneRow(call)) wide.insert(call);
     }
   }
