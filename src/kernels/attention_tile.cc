@@ -155,32 +155,6 @@ Stmt AttentionDots::Products(const Buffer& acc, const LoadQ& load_q, const LoadK
   return SeqStmt::Flatten(seq);
 }
 
-/// Neighbouring lanes are added up and vectors joined in pairs, until one vector has all sums.
-Stmt AttentionDots::AddLanes(const Buffer& acc) {
-  Array<Stmt> seq;
-  std::vector<PrimExpr> sums;
-  for (int64_t key = 0; key < lanes_; ++key) {
-    sums.push_back(key < count_ ? BufferLoad(acc, {Consecutive(Index(key * lanes_), lanes_)})
-                                : Splat(make_zero(kFloat), lanes_));
-  }
-  while (sums.size() > 1) {
-    std::vector<PrimExpr> next;
-    for (size_t i = 0; i < sums.size(); i += 2) {
-      Var a("a", VectorOf(lanes_)), b("b", VectorOf(lanes_)), sum("sum", VectorOf(lanes_));
-      seq.push_back(Bind(a, sums[i]));
-      seq.push_back(Bind(b, sums[i + 1]));
-      auto lanes = [&](int64_t odd) {
-        return ShuffleTwo(a, b, lanes_, [&](int64_t lane) { return 2 * lane + odd; });
-      };
-      seq.push_back(Bind(sum, lanes(0) + lanes(1)));
-      next.push_back(sum);
-    }
-    sums = std::move(next);
-  }
-  seq.push_back(BufferStore(result_, sums[0], {Consecutive(Index(0), lanes_)}));
-  return SeqStmt::Flatten(seq);
-}
-
 Stmt AttentionDots::Sum(const LoadQ& load_q, const LoadK& load_k) {
   Array<Stmt> seq{tirx::AllocBuffer(result_)};
   PrimExpr zero = Splat(make_zero(kFloat), lanes_);
@@ -203,7 +177,12 @@ Stmt AttentionDots::Sum(const LoadQ& load_q, const LoadK& load_k) {
     if (rest > 0) {
       seq.push_back(Products(acc, load_q, load_k, Index(depth_ - lanes_), lanes_ - rest));
     }
-    seq.push_back(AddLanes(acc));
+    std::vector<PrimExpr> sums;
+    for (int64_t key = 0; key < count_; ++key) {
+      sums.push_back(BufferLoad(acc, {Consecutive(Index(key * lanes_), lanes_)}));
+    }
+    PrimExpr all = SumsOfLanes(std::move(sums), &seq);
+    seq.push_back(BufferStore(result_, all, {Consecutive(Index(0), lanes_)}));
     return SeqStmt::Flatten(seq);
   }
   seq.push_back(BufferStore(result_, zero, {Consecutive(Index(0), lanes_)}));

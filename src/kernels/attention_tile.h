@@ -59,7 +59,6 @@ class AttentionDots {
   /// sum.
   tirx::Stmt Products(const tirx::Buffer& acc, const LoadQ& load_q, const LoadK& load_k,
                       const PrimExpr& step, int64_t skip);
-  tirx::Stmt AddLanes(const tirx::Buffer& acc);
 
   FlatAccess* access_;
   int64_t lanes_, count_, depth_;

@@ -361,8 +361,10 @@ Stmt ContractionEmitter::SumColumns() {
   auto load_a = [&](int64_t, const PrimExpr&) {
     return tirx::Broadcast(make_const(step_.a, 128), IntImm::Int32(step_.group));
   };
-  Array<Stmt> seq{
-      ones.Sum(c_.words, load_a, [&](size_t v, const PrimExpr& k) { return LoadB(v, k, lanes_); })};
+  auto load_b = [&](size_t v, const PrimExpr& k) {
+    return ColumnsOfB(static_cast<int64_t>(v) * lanes_, k, lanes_);
+  };
+  Array<Stmt> seq{ones.Sum(c_.words, load_a, load_b)};
   for (int64_t v = 0; v < ones.vectors(); ++v) {
     PrimExpr sum = BufferLoad(ones.acc(), {ones.Lanes(0, v)});
     seq.push_back(BufferStore(b_sums_, make_zero(sum.dtype()) - sum,

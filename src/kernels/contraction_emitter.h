@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The OpenTVM authors
 /// The loops of one contraction. What they are is told in contraction.cc; contraction_loops.cc cuts
 /// them into tasks, contraction_copy.cc copies operands, contraction_image.cc reads images in
-/// place, contraction_tile.cc does the sums, contraction_{low_bit,digits}.cc those of weights of a
-/// few bits.
+/// place, contraction_tile.cc does the sums, contraction_dots.cc those of a last column or two,
+/// contraction_{low_bit,digits}.cc those of weights of a few bits.
 #ifndef TVM_KERNELS_CONTRACTION_EMITTER_H_
 #define TVM_KERNELS_CONTRACTION_EMITTER_H_
 
@@ -55,6 +55,8 @@ class ContractionEmitter {
   /// Columns of a last panel that are no more than a vector and so belong to the tiles, of `rows`
   /// rows, of the panel before: for themselves they would read A for few products. 0 for none.
   int64_t MergedColumns(int64_t rows) const;
+  /// How many of these are multiplied along k (contraction_dots.cc): all or none.
+  int64_t DottedColumns(int64_t rows) const;
   ContractionShape Shape(int64_t rows) const;
   ContractionTiles Tiles() const;
   /// Fixes the digits of a row-major fused index.
@@ -113,14 +115,16 @@ class ContractionEmitter {
   /// padded, as the narrowest register that holds them.
   std::vector<int64_t> Widths(int64_t cols, bool padded) const;
   PrimExpr LoadA(const Var& row, int64_t i, const PrimExpr& k);
+  /// Flat offset of element k of row `row` + i of A, where that is no window of an image.
+  PrimExpr OffsetA(const Var& row, int64_t i, const PrimExpr& k);
   /// Flat offset of the first column of B's panel `tile` in word k.
   PrimExpr LoadOffsetB(const PrimExpr& tile, const PrimExpr& k);
-  /// Flat offset in packed B of the first column of vector v of a tile, in word k.
-  PrimExpr PackedOffset(size_t v, const PrimExpr& k);
-  /// `width` columns of B from vector v on, in word k.
-  PrimExpr LoadB(size_t v, const PrimExpr& k, int64_t width);
-  /// What the sums of vector v start from when A is 128 too large.
-  PrimExpr StartOfSums(size_t v, int64_t width);
+  /// Flat offset in packed B of a column of a tile, in word k.
+  PrimExpr PackedOffset(int64_t column, const PrimExpr& k);
+  /// `width` columns of B from `column` of a tile on, in word k.
+  PrimExpr ColumnsOfB(int64_t column, const PrimExpr& k, int64_t width);
+  /// What the sums of `width` columns from `column` on start from when A is 128 too large.
+  PrimExpr StartOfSums(int64_t column, int64_t width);
   /// starts[col] = the term of the epilogue that sums start from, for the first `cols` columns.
   tirx::Stmt ComputeStarts(const tirx::Buffer& starts, const Var& row, int64_t cols);
   /// Hints for the next panel's lines, `steps` of k's worth, shared out among the row tiles of a
@@ -130,18 +134,27 @@ class ContractionEmitter {
   tirx::Stmt ComputeRowOfB(const tirx::Buffer& b_row, const Var& row, const PrimExpr& k,
                            int64_t cols);
   tirx::Stmt TileBody(const Var& row, const PrimExpr& tile_row, int64_t rows, int64_t cols);
+  /// Whether the epilogue is written out for so many vectors.
+  bool UnrollsStores(int64_t stores) const;
   /// The epilogue on all sums of a tile; `widths` of the vectors of a row.
   tirx::Stmt StoreTile(const tirx::Buffer& acc, const Var& row, int64_t rows,
                        const std::vector<int64_t>& widths, int64_t cols);
-  /// The epilogue on `valid` lanes of sum [i, v], of `vectors` a row.
-  tirx::Stmt StoreVector(const tirx::Buffer& sums, const Var& row, const PrimExpr& i, int64_t v,
-                         int64_t vectors, int64_t valid);
+  /// The epilogue on `valid` sums from `slot` on: of row i of a tile, from `column` of it on.
+  tirx::Stmt StoreVector(const tirx::Buffer& sums, const PrimExpr& slot, const Var& row,
+                         const PrimExpr& i, int64_t column, int64_t valid);
   /// Flat offset of indices that are written in the anchor's iterations. Rows stay fused where the
   /// buffer lets them, so that no division is left in the address.
   PrimExpr Position(const tirx::Buffer& buffer, const ffi::Array<PrimExpr>& indices,
                     const PrimExpr& m, const PrimExpr& column);
   PrimExpr Value(const PrimExpr& expr, const PrimExpr& sum, const PrimExpr& m,
                  const PrimExpr& column);
+
+  // ---- columns multiplied along k ----
+  /// b_columns[column, k] = the `count` columns after the tile's panel, and what their sums start
+  /// from.
+  tirx::Stmt CopyDottedColumns(int64_t count);
+  /// Their sums for `rows` rows, and the epilogue on these.
+  tirx::Stmt DotColumns(const Var& row, int64_t rows, int64_t count);
 
   // ---- windows of an image ----
   /// Decides whether A is read so, in tiles of how many rows.
@@ -232,6 +245,7 @@ class ContractionEmitter {
   PrimExpr col_task_, block_;
   bool a_direct_ = false, b_direct_ = false;
   tirx::Buffer a_buffer_, b_buffer_, b_sums_;
+  tirx::Buffer b_columns_, column_starts_;  // the latter undefined when sums start from 0
   int64_t a_row_ = 0, a_step_ = 1, a_pitch_ = 0, b_step_ = 0;
   PrimExpr a_base_, b_base_;
   std::optional<WindowedImage> image_;

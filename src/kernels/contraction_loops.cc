@@ -103,9 +103,10 @@ bool ContractionEmitter::FitRowsAPageApart() {
 
 int64_t ContractionEmitter::MergedColumns(int64_t rows) const {
   const int64_t rest = c_.n % panel_;
-  const bool fits = rest <= lanes_ && rows <= MostTileRows(panel_ + lanes_, dtype_, target_);
   const bool reads = !CopiesB() && !ComputesB() && !HasLowBitTiles();
-  return c_.n > panel_ && panel_ % lanes_ == 0 && fits && reads ? rest : 0;
+  if (c_.n <= panel_ || panel_ % lanes_ != 0 || !reads) return 0;
+  if (const int64_t dotted = DottedColumns(rows)) return dotted;
+  return rest <= lanes_ && rows <= MostTileRows(panel_ + lanes_, dtype_, target_) ? rest : 0;
 }
 
 ContractionShape ContractionEmitter::Shape(int64_t rows) const {
@@ -240,6 +241,7 @@ Stmt ContractionEmitter::PanelLoop(const PrimExpr& rows_here, int64_t last_rows)
 Stmt ContractionEmitter::PanelBody(const PrimExpr& rows_here, int64_t last_rows, int64_t cols) {
   Array<Stmt> seq;
   if (CopiesB()) seq.push_back(CopyPanel(cols));
+  if (cols > panel_ && DottedColumns(rows_) > 0) seq.push_back(CopyDottedColumns(cols - panel_));
   int64_t rest = last_rows % rows_;
   // The last tile begins early enough to be a whole one where that costs next to nothing: a body
   // for fewer rows is as much code as the other.

@@ -16,22 +16,18 @@
 namespace tvm {
 namespace kernels {
 
-namespace {
-/// Operations of an epilogue, in all vectors of a tile, that are unrolled.
-constexpr int64_t kMostUnrolledSteps = 256;
-}  // namespace
+PrimExpr ContractionEmitter::OffsetA(const Var& row, int64_t i, const PrimExpr& k) {
+  PrimExpr offset =
+      a_direct_ ? Place(a_base_) + (PrimExpr(row) + Index(i)) * Index(a_row_) + k * Index(a_step_)
+                : (PrimExpr(row) - row0_ + Index(i)) * Index(a_pitch_) + k;
+  return access_.Simplify(offset);
+}
 
 PrimExpr ContractionEmitter::LoadA(const Var& row, int64_t i, const PrimExpr& k) {
-  PrimExpr first = k * Index(step_.group), offset;
-  if (!a_direct_) {
-    offset =
-        image_ ? WindowOffset(i, k) : (PrimExpr(row) - row0_ + Index(i)) * Index(a_pitch_) + first;
-    return BufferLoad(a_buffer_, {Consecutive(access_.Simplify(offset), step_.group)});
-  }
-  const bool cut_short = EndsInWord() && is_const_int(k, c_.words - 1);
-  if (cut_short) first = Index(c_.k - step_.group);
-  offset = Place(a_base_) + (PrimExpr(row) + Index(i)) * Index(a_row_) + first * Index(a_step_);
-  PrimExpr word = BufferLoad(a_buffer_, {Consecutive(access_.Simplify(offset), step_.group)});
+  const bool cut_short = a_direct_ && EndsInWord() && is_const_int(k, c_.words - 1);
+  const PrimExpr first = cut_short ? Index(c_.k - step_.group) : k * Index(step_.group);
+  PrimExpr offset = image_ ? access_.Simplify(WindowOffset(i, k)) : OffsetA(row, i, first);
+  PrimExpr word = BufferLoad(a_buffer_, {Consecutive(offset, step_.group)});
   if (!cut_short) return word;
   // The last elements of the row, moved down to where the word's first ones are; zeros follow.
   const int bits = step_.a.bits();
@@ -55,26 +51,22 @@ PrimExpr ContractionEmitter::LoadOffsetB(const PrimExpr& tile, const PrimExpr& k
   return k * Index(row);
 }
 
-PrimExpr ContractionEmitter::PackedOffset(size_t v, const PrimExpr& k) {
-  const int64_t column = static_cast<int64_t>(v) * lanes_;
+PrimExpr ContractionEmitter::PackedOffset(int64_t column, const PrimExpr& k) {
   const PrimExpr tile = PrimExpr(tile_) + Index(column / panel_);
   return access_.Simplify(LoadOffsetB(tile, k) + Index(column % panel_ * step_.group));
 }
 
-PrimExpr ContractionEmitter::LoadB(size_t v, const PrimExpr& k, int64_t width) {
-  const int64_t first = static_cast<int64_t>(v) * lanes_ * step_.group;
-  PrimExpr at =
-      c_.panel > 0 ? PackedOffset(v, k) : access_.Simplify(LoadOffsetB(tile_, k) + Index(first));
+PrimExpr ContractionEmitter::ColumnsOfB(int64_t column, const PrimExpr& k, int64_t width) {
+  PrimExpr at = c_.panel > 0
+                    ? PackedOffset(column, k)
+                    : access_.Simplify(LoadOffsetB(tile_, k) + Index(column * step_.group));
   PrimExpr value = BufferLoad(b_buffer_, {Consecutive(at, width * step_.group)});
   return cast(step_.b.with_lanes(static_cast<int>(width * step_.group)), value);
 }
 
-PrimExpr ContractionEmitter::StartOfSums(size_t v, int64_t width) {
-  if (c_.panel == 0) {
-    const int64_t first = static_cast<int64_t>(v) * lanes_;
-    return BufferLoad(b_sums_, {Consecutive(Index(first), width)});
-  }
-  PrimExpr at = PackedOffset(v, Index(-1));
+PrimExpr ContractionEmitter::StartOfSums(int64_t column, int64_t width) {
+  if (c_.panel == 0) return BufferLoad(b_sums_, {Consecutive(Index(column), width)});
+  PrimExpr at = PackedOffset(column, Index(-1));
   PrimExpr bytes = BufferLoad(b_buffer_, {Consecutive(at, width * step_.group)});
   return tirx::CallBuiltin(dtype_.with_lanes(static_cast<int>(width)), tirx::builtin::reinterpret(),
                            {bytes});
@@ -134,6 +126,8 @@ Stmt ContractionEmitter::TileBody(const Var& row, const PrimExpr& tile_row, int6
                                   int64_t cols) {
   if (HasLowBitTiles()) return LowBitTileBody(row, rows, cols);
   const bool computes = ComputesB();
+  const int64_t dotted = cols > panel_ ? DottedColumns(rows_) : 0;
+  cols -= dotted;
   const std::vector<int64_t> widths = Widths(cols, (c_.panel > 0 && !computes) || CopiesB());
   RegisterTile tile(&access_, step_, lanes_, rows, widths);
   RegisterTile::Extra prefetch;
@@ -166,21 +160,28 @@ Stmt ContractionEmitter::TileBody(const Var& row, const PrimExpr& tile_row, int6
   }
   if (step_.shifts_a || start_.defined()) {
     tile.set_init([&](size_t v) {
-      PrimExpr start = step_.shifts_a ? StartOfSums(v, widths[v]) : PrimExpr();
+      const int64_t column = static_cast<int64_t>(v) * lanes_;
+      PrimExpr start = step_.shifts_a ? StartOfSums(column, widths[v]) : PrimExpr();
       if (!start_.defined()) return start;
-      PrimExpr term =
-          BufferLoad(starts, {Consecutive(Index(static_cast<int64_t>(v) * lanes_), widths[v])});
+      PrimExpr term = BufferLoad(starts, {Consecutive(Index(column), widths[v])});
       return start.defined() ? start + term : term;
     });
   }
   auto load_a = [&](int64_t i, const PrimExpr& k) { return LoadA(row, i, k); };
   auto load_b = [&](size_t v, const PrimExpr& k) -> PrimExpr {
-    if (!computes) return LoadB(v, word(k), widths[v]);
-    return BufferLoad(b_row, {Consecutive(Index(static_cast<int64_t>(v) * lanes_), widths[v])});
+    const int64_t column = static_cast<int64_t>(v) * lanes_;
+    if (!computes) return ColumnsOfB(column, word(k), widths[v]);
+    return BufferLoad(b_row, {Consecutive(Index(column), widths[v])});
   };
   seq.push_back(tile.Sum(image_ ? run_words_ : c_.words, load_a, load_b, prefetch));
   seq.push_back(StoreTile(tile.acc(), row, rows, widths, cols));
+  if (dotted > 0) seq.push_back(DotColumns(row, rows, dotted));
   return SeqStmt::Flatten(seq);
+}
+
+bool ContractionEmitter::UnrollsStores(int64_t stores) const {
+  constexpr int64_t kMostSteps = 256;  // in all vectors of a tile
+  return EpilogueSteps(epilogue_.value) * stores <= kMostSteps;
 }
 
 Stmt ContractionEmitter::StoreTile(const Buffer& acc, const Var& row, int64_t rows,
@@ -189,12 +190,14 @@ Stmt ContractionEmitter::StoreTile(const Buffer& acc, const Var& row, int64_t ro
   auto store_row = [&](const Buffer& sums, const PrimExpr& i) {
     Array<Stmt> seq;
     for (int64_t v = 0; v < vectors; ++v) {
-      seq.push_back(StoreVector(sums, row, i, v, vectors, std::min(lanes_, cols - v * lanes_)));
+      const PrimExpr slot = access_.Simplify((i * Index(vectors) + Index(v)) * Index(lanes_));
+      const int64_t valid = std::min(lanes_, cols - v * lanes_);
+      seq.push_back(StoreVector(sums, slot, row, i, v * lanes_, valid));
     }
     return SeqStmt::Flatten(seq);
   };
   Array<Stmt> seq;
-  if (EpilogueSteps(epilogue_.value) * rows * vectors <= kMostUnrolledSteps) {
+  if (UnrollsStores(rows * vectors)) {
     for (int64_t i = 0; i < rows; ++i) seq.push_back(store_row(acc, Index(i)));
     return SeqStmt::Flatten(seq);
   }
@@ -215,19 +218,18 @@ Stmt ContractionEmitter::StoreTile(const Buffer& acc, const Var& row, int64_t ro
   return SeqStmt::Flatten(seq);
 }
 
-Stmt ContractionEmitter::StoreVector(const Buffer& sums, const Var& row, const PrimExpr& i,
-                                     int64_t v, int64_t vectors, int64_t valid) {
+Stmt ContractionEmitter::StoreVector(const Buffer& sums, const PrimExpr& slot, const Var& row,
+                                     const PrimExpr& i, int64_t column, int64_t valid) {
   Var lane = IndexVar("lane");
   access_.Bind(lane, lanes_);
-  PrimExpr slot = (i * Index(vectors) + Index(v)) * Index(lanes_) + lane;
-  PrimExpr sum = BufferLoad(sums, {access_.Simplify(slot)});
-  PrimExpr column = PrimExpr(tile_) * Index(panel_) + Index(v * lanes_) + lane;
+  PrimExpr sum = BufferLoad(sums, {access_.Simplify(slot + lane)});
+  PrimExpr n = PrimExpr(tile_) * Index(panel_) + Index(column) + lane;
   PrimExpr m = access_.Simplify(PrimExpr(row) + i);
-  if (c_.scale.defined()) sum = sum * Value(c_.scale, PrimExpr(), m, column);
-  PrimExpr value = epilogue_.value.defined() ? Value(epilogue_.value, sum, m, column) : sum;
+  if (c_.scale.defined()) sum = sum * Value(c_.scale, PrimExpr(), m, n);
+  PrimExpr value = epilogue_.value.defined() ? Value(epilogue_.value, sum, m, n) : sum;
   const Buffer& output = epilogue_.stage->output;
   Stmt store =
-      BufferStore(access_.Alias(output), value, {Position(output, epilogue_.indices, m, column)});
+      BufferStore(access_.Alias(output), value, {Position(output, epilogue_.indices, m, n)});
   return VectorLoop(lane, valid, store);
 }
 

@@ -45,8 +45,8 @@ Tensor Biased(const Tensor& c, const Tensor& bias) {
 TEST(ContractionColumns, AroundVectorsAndPanels) {
   for (const Target& target : Targets()) {
     for (int64_t m : {9, 16, 127}) {
-      for (int64_t n : {3, 9, 24, 33, 40, 48, 129}) {
-        const int64_t k = 21, panel = PanelColumns(m, n, kFloat, target);
+      for (int64_t n : {3, 9, 24, 33, 34, 40, 48, 129}) {
+        const int64_t k = n > 30 ? 75 : 21, panel = PanelColumns(m, n, kFloat, target);
         Tensor a = Input({m, k}, "A"), b = Input({k, n}, "B"), bias = Input({n}, "bias");
         Tensor p = Input({(n + panel - 1) / panel, k, panel}, "P");
         SCOPED_TRACE(::testing::Message() << target->str() << " " << m << "x" << n);
@@ -54,6 +54,26 @@ TEST(ContractionColumns, AroundVectorsAndPanels) {
               {.target = target, .threads = {1, 2}});
         Check({a, b, Matmul(a, b, m, n, k)}, "contraction", {.target = target});
       }
+    }
+  }
+}
+
+/// A last column by itself is multiplied along the sum. Its last vector takes up elements again:
+/// an infinity among these stays one, and no other row knows of it.
+TEST(ContractionColumns, OneColumnAlongTheSum) {
+  for (const Target& target : Targets()) {
+    const int64_t m = 37, n = 65, k = 75, panel = PanelColumns(m, n, kFloat, target);
+    Tensor a = Input({m, k}, "A"), p = Input({(n + panel - 1) / panel, k, panel}, "P");
+    const ffi::Array<Tensor> args{a, p, PackedMatmul(a, p, m, n, k, panel)};
+    SCOPED_TRACE(::testing::Message() << target->str());
+    auto func = EmitBy("contraction", te::CreatePrimFunc(args), target);
+    ASSERT_TRUE(func.has_value());
+    EXPECT_EQ(Scratch(*func).count("b_columns"), 1);
+    for (int64_t at : {int64_t{0}, int64_t{62}, k - 1, (m - 1) * k + 63, m * k - 1}) {
+      const auto put = [=](size_t argument, Data* data) {
+        if (argument == 0) data->data[at] = INFINITY;
+      };
+      Check(args, "contraction", {.prepare = put, .target = target});
     }
   }
 }

@@ -191,6 +191,31 @@ TEST(Narrow, RowsThatEndWithinAWord) {
   }
 }
 
+/// A last column or two beside whole panels are multiplied along the sum, where it is long.
+TEST(Narrow, LastColumnsAlongTheSum) {
+  const int64_t shapes[][3] = {{29, 33, 255}, {16, 34, 256}, {131, 129, 577}, {41, 66, 319}};
+  for (const Target& target : Targets()) {
+    for (const Types& t : kAll) {
+      for (const auto& [m, n, k] : shapes) {
+        Weight w = PlanWeight(t, "gemm", m, n, k, target);
+        Tensor a = Input({m, k}, t.a, "A"), p = Input(w.PackedShape(), t.b, "P");
+        Tensor per_column = Input({n}, kF32, "S");
+        Tensor c = PackedProduct(t, w, a, p, m), e = Epilogue(c, per_column);
+        SCOPED_TRACE(::testing::Message() << target->str() << " " << t.a << " x " << t.b << ", "
+                                          << m << "x" << n << "x" << k);
+        auto pack = [&](size_t i, Data* data) {
+          if (i == 1) w.Fill(data, /*extreme=*/n == 66);
+        };
+        Check({a, p, c}, target, Tolerance(t), pack);
+        Check({a, p, per_column, e}, target, t.acc == kF32 ? 8e-3 : 0, pack);
+        if (n != 129 || CpuFeaturesOf(target).vector_bits != 512) continue;
+        auto fast = testing::EmitBy("contraction", te::CreatePrimFunc({a, p, c}), target);
+        EXPECT_EQ(testing::Scratch(*fast).count("b_columns"), 1);
+      }
+    }
+  }
+}
+
 TEST(Narrow, UnpackedPlainTransposedAndBatched) {
   const int64_t shapes[][3] = {{1, 17, 37}, {13, 40, 64}, {40, 33, 5}};
   for (const Target& target : Targets()) {

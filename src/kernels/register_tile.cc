@@ -72,13 +72,15 @@ void RegisterTile::Step(const PrimExpr& k, const LoadA& load_a, const LoadB& loa
   // A word is broadcast as one integer.
   const DataType word = DataType::UInt(step_.a.bits() * group);
   for (int64_t i = 0; i < rows_; ++i) {
-    Var a("a", group == 1 ? step_.a : word);
     PrimExpr loaded = load_a(i, k);
-    body->push_back(Bind(a, group == 1 ? loaded : Reinterpret(word, loaded)));
+    const bool is_vector = loaded.dtype().lanes() > group;
+    if (group > 1 && !is_vector) loaded = Reinterpret(word, loaded);
+    Var a("a", loaded.dtype());
+    body->push_back(Bind(a, loaded));
     for (int64_t v = 0; v < vectors(); ++v) {
       const size_t at = static_cast<size_t>(v);
-      PrimExpr all = Splat(PrimExpr(a), widths_[at]);
-      if (group > 1) {
+      PrimExpr all = is_vector ? PrimExpr(a) : Splat(PrimExpr(a), widths_[at]);
+      if (group > 1 && !is_vector) {
         all = Reinterpret(step_.a.with_lanes(static_cast<int>(widths_[at]) * group), all);
       }
       const Op& op = group == 1 ? tirx::builtin::fma() : tirx::builtin::dot_lanes();

@@ -18,7 +18,8 @@ namespace kernels {
 
 class RegisterTile {
  public:
-  /// Row i of A in step k: a scalar, or the elements of one word.
+  /// Row i of A in step k: a scalar, or the elements of one word; or as many of them as lanes are
+  /// used of a vector, one for each lane.
   using LoadA = std::function<PrimExpr(int64_t i, const PrimExpr& k)>;
   /// Vector v of B in step k: one scalar or word for each lane of that vector.
   using LoadB = std::function<PrimExpr(size_t v, const PrimExpr& k)>;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/names.h"
+#include "kernels/vector_exprs.h"
 
 namespace tvm {
 namespace kernels {
@@ -34,6 +35,24 @@ void TransposeVectors(std::vector<Var>* rows, Array<Stmt>* seq) {
     }
     *rows = std::move(next);
   }
+}
+
+PrimExpr SumsOfLanes(std::vector<PrimExpr> vectors, Array<Stmt>* seq) {
+  const DataType type = vectors[0].dtype();
+  const int64_t lanes = type.lanes();
+  vectors.resize(static_cast<size_t>(lanes), Splat(make_zero(type.element_of()), lanes));
+  while (vectors.size() > 1) {
+    std::vector<PrimExpr> next;
+    for (size_t i = 0; i < vectors.size(); i += 2) {
+      const PrimExpr a = Named("a", vectors[i], seq), b = Named("b", vectors[i + 1], seq);
+      auto every_other = [&](int64_t first) {
+        return ShuffleTwo(a, b, lanes, [&](int64_t lane) { return 2 * lane + first; });
+      };
+      next.push_back(Named("sum", every_other(0) + every_other(1), seq));
+    }
+    vectors = std::move(next);
+  }
+  return vectors[0];
 }
 
 }  // namespace kernels
