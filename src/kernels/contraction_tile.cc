@@ -93,12 +93,14 @@ Stmt ContractionEmitter::PrefetchPanel(const PrimExpr& tile_row, const PrimExpr&
                                        int64_t steps) {
   constexpr int64_t kFewTiles = 4;  // among which hints are dense
   const int64_t line = 64 / b_buffer_.dtype().bytes();
-  const int64_t tiles = std::max<int64_t>(1, (t_.block_rows + rows_ - 1) / rows_);
-  const int64_t lines = (steps * panel_ * step_.group / line + tiles - 1) / tiles;
+  const int64_t tiles = std::max<int64_t>(1, CeilDiv(t_.block_rows, rows_));
+  // Elements a turn, often less than a line, which then gets several hints: cheaper than to reach
+  // further ahead, which brings lines long before they are used and again later.
+  const int64_t pace = CeilDiv(steps * panel_ * step_.group, tiles);
   PrimExpr next = LoadOffsetB(PrimExpr(tile_) + Index(1), Index(0));
-  PrimExpr first = (tile_row * Index(c_.words / steps) + group) * Index(lines * line);
+  PrimExpr first = (tile_row * Index(c_.words / steps) + group) * Index(pace);
   Array<Stmt> seq;
-  for (int64_t i = 0; i < lines; ++i) {
+  for (int64_t i = 0; i < CeilDiv(pace, line); ++i) {
     PrimExpr at = access_.Simplify(next + first + Index(i * line));
     seq.push_back(PrefetchLine(b_buffer_, at, /*to_first_level=*/tiles > kFewTiles));
   }

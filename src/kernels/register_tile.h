@@ -73,7 +73,7 @@ class RegisterTile {
     Var var;
     PrimExpr first, end;
   };
-  static constexpr int64_t kTurn = 24, kShort = 96, kMostUnroll = 4;
+  static constexpr int64_t kTurn = 64, kShort = 96, kMostUnroll = 4;
 
   FlatAccess* access_;
   DotStep step_;
