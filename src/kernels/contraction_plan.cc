@@ -35,16 +35,17 @@ class CutCost {
     const double tile =
         static_cast<double>(StepCycles(sums)) * k + static_cast<double>(TileCycles(sums));
     const double compute = panels * rows / static_cast<double>(s_.rows) * tile;
-    // A panel of B comes from far once a task; the multiply-adds hide most of that.
+    // A panel of B comes from far once a task; the multiply-adds hide part of that.
     const double vectors = panels * static_cast<double>(vectors_) * k;
-    double bytes = vectors * 0.5;
+    double bytes = vectors * 2;
     bytes += 5 * (rows * s_.row_copy + s_.block_copy) / static_cast<double>(lanes_);
     if (s_.copies_b) bytes += 3 * vectors;
     const double task = compute + bytes + kTaskCycles;
     // The last round of tasks may leave cores idle.
     const double rounds = std::ceil(tasks / static_cast<double>(cores_));
     const double cores = static_cast<double>(cores_);
-    return rounds * task * cores + 0.5 * tasks * task + kLate * task * cores;
+    const double late = cores_ > 1 ? kLate * task * cores : 0;
+    return rounds * task * cores + 0.5 * tasks * task + late;
   }
 
  private:

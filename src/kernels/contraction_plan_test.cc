@@ -3,15 +3,21 @@
 #include "kernels/contraction_plan.h"
 
 #include <gtest/gtest.h>
+#include <tvm/arith/analyzer.h>
 #include <tvm/target/cpu_features.h>
+#include <tvm/tirx/builtin.h>
+#include <tvm/tirx/stmt_functor.h>
 
+#include <algorithm>
+
+#include "kernels/rule_groups.h"
 #include "kernels/rule_testing.h"
 
 namespace tvm {
 namespace kernels {
 namespace {
 
-using testing::Cpu;
+using namespace testing;  // NOLINT(build/namespaces)
 
 const DataType kFloat = DataType::Float(32);
 
@@ -57,6 +63,61 @@ TEST(TileRows, KeepsToALimit) {
       EXPECT_GE(rows, 1);
       EXPECT_LE(rows, 8);
     }
+  }
+}
+
+Target CpuWithCores(int64_t cores) {
+  return Target(ffi::Map<ffi::String, ffi::Any>{
+      {"kind", ffi::String("llvm")}, {"mcpu", ffi::String("x86-64-v4")}, {"num-cores", cores}});
+}
+
+/// Every block of rows reads all weights anew: one block where a core has it to itself, or where
+/// columns alone keep all cores busy.
+TEST(PlanTiles, WeightsAreReadOnce) {
+  for (int64_t cores : {1, 2}) {
+    const Target target = CpuWithCores(cores);
+    for (int64_t m : {64, 128}) {
+      for (int64_t n : {768, 2304, 50257}) {
+        const ContractionShape shape{1, m, n, 768, 8, 32, false, 0, 0};
+        EXPECT_EQ(PlanTiles(shape, kFloat, target).row_blocks, 1)
+            << m << "x" << n << " on " << cores;
+      }
+    }
+  }
+}
+
+/// The hints of all tiles reach to the end of the next panel, and not further.
+TEST(ContractionHints, CoverTheNextPanel) {
+  for (int64_t m : {64, 513, 3136}) {
+    const int64_t n = 128, k = 256, panel = 32;
+    te::Tensor a = Input({m, k}, "A"), p = Input({n / panel, k, panel}, "P");
+    auto func =
+        EmitBy("contraction", te::CreatePrimFunc({a, p, PackedMatmul(a, p, m, n, k, panel)}),
+               CpuWithCores(1));
+    ASSERT_TRUE(func.has_value());
+    ffi::Map<Var, PrimExpr> last;  // turn of each loop within a panel, the first panel, and names
+    tirx::PostOrderVisit((*func)->body, [&](const ffi::ObjectRef& node) {
+      if (const auto* bind = node.as<tirx::BindNode>()) {
+        last.Set(bind->var, Downcast<PrimExpr>(bind->value));
+      } else if (const auto* loop = node.as<tirx::ForNode>()) {
+        const bool inner = loop->loop_var->name == "tile" || loop->loop_var->name == "k";
+        last.Set(loop->loop_var, inner ? loop->extent - I(1) : I(0));
+      }
+    });
+    int64_t farthest = 0;
+    tirx::PostOrderVisit((*func)->body, [&](const ffi::ObjectRef& node) {
+      const auto* call = node.as<CallNode>();
+      if (call == nullptr || !call->op.same_as(tirx::builtin::prefetch())) return;
+      const auto* address = call->args[0].as<CallNode>();
+      PrimExpr at = address->args[0].as<tirx::BufferLoadNode>()->indices[0];
+      for (int names = 0; names < 4; ++names) at = Downcast<PrimExpr>(tirx::Substitute(at, last));
+      at = arith::Analyzer()->Simplify(at);
+      ASSERT_NE(as_const_int(at), nullptr) << at;
+      farthest = std::max(farthest, *as_const_int(at));
+    });
+    const int64_t end = 2 * k * panel, line = 16;
+    EXPECT_GE(farthest, end - 2 * line) << m;
+    EXPECT_LT(farthest, end + k * panel / 8) << m;
   }
 }
 

@@ -94,11 +94,12 @@ Stmt ContractionEmitter::PrefetchPanel(const PrimExpr& tile_row, const PrimExpr&
   constexpr int64_t kFewTiles = 4;  // among which hints are dense
   const int64_t line = 64 / b_buffer_.dtype().bytes();
   const int64_t tiles = std::max<int64_t>(1, CeilDiv(t_.block_rows, rows_));
-  // Elements a turn, often less than a line, which then gets several hints: cheaper than to reach
-  // further ahead, which brings lines long before they are used and again later.
-  const int64_t pace = CeilDiv(steps * panel_ * step_.group, tiles);
+  // Elements a tile and a turn, often less than a line, which then gets several hints: cheaper than
+  // to reach further ahead, which brings lines long before they are used and again later.
+  const int64_t word = panel_ * step_.group;
+  const int64_t share = CeilDiv(c_.words * word, tiles), pace = CeilDiv(steps * word, tiles);
   PrimExpr next = LoadOffsetB(PrimExpr(tile_) + Index(1), Index(0));
-  PrimExpr first = (tile_row * Index(c_.words / steps) + group) * Index(pace);
+  PrimExpr first = tile_row * Index(share) + group * Index(pace);
   Array<Stmt> seq;
   for (int64_t i = 0; i < CeilDiv(pace, line); ++i) {
     PrimExpr at = access_.Simplify(next + first + Index(i * line));
