@@ -12,7 +12,8 @@
 /// Windows of an image are rows of A that need no copy of their own (contraction_image.h).
 /// The register tile keeps rows x panel sums in registers over all of k and applies the epilogue to
 /// them before the one store. Columns that fill no panel are in registers as narrow as they are,
-/// and go with the panel before when they need only one:
+/// and go with the panel before when they need only one; one or two are multiplied along k where
+/// that is long:
 ///
 ///   parallel task: copy rows of A
 ///     for panel: [copy panel of B]

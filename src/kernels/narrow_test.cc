@@ -6,7 +6,10 @@
 #include <tvm/tirx/op.h>
 #include <tvm/tirx/stmt_functor.h>
 
+#include <array>
 #include <cstring>
+#include <functional>
+#include <vector>
 
 #include "kernels/contraction_plan.h"
 #include "kernels/dot_step.h"
@@ -28,7 +31,7 @@ using testing::I;
 struct Types {
   DataType a, b, acc;
 };
-const Types kAll[] = {
+const std::vector<Types> kAll = {
     {kU8, kS8, kS32}, {kS8, kS8, kS32}, {kU8, kU8, kS32}, {kS8, kU8, kS32}, {kBF16, kBF16, kF32}};
 double Tolerance(const Types& t) { return t.acc == kF32 ? 1e-5 : 0; }
 
@@ -134,86 +137,92 @@ Tensor PackedProduct(const Types& t, const Weight& w, const Tensor& a, const Ten
       "C", "", w.AnchorAttrs("gemm"));
 }
 
-TEST(Narrow, PackedProductsWithEpilogueAroundTileBorders) {
-  const int64_t shapes[][3] = {{1, 70, 67}, {13, 33, 64}, {30, 15, 1}, {29, 100, 130}, {5, 1, 3}};
+/// C[m, n] = A * P, P the packed weight.
+struct Product {
+  Target target;
+  Types t;
+  int64_t m, n, k;
+  Weight w;
+  Tensor a, p, c;
+
+  Prepare pack(bool extreme = false) const {
+    return [this, extreme](size_t i, Data* data) {
+      if (i == 1) w.Fill(data, extreme);
+    };
+  }
+  /// With what usually follows. Rounding of a sum that differs in its last bits may differ by one
+  /// step of bfloat16.
+  void CheckEpilogue(const Prepare& prepare) const {
+    Tensor per_column = Input({n}, kF32, "S");
+    Check({a, p, per_column, Epilogue(c, per_column)}, target, t.acc == kF32 ? 8e-3 : 0, prepare);
+  }
+};
+
+/// Products of all shapes {m, n, k} and types on all targets.
+void ForEachProduct(const std::vector<Types>& types,
+                    const std::vector<std::array<int64_t, 3>>& shapes,
+                    const std::function<void(const Product&)>& body) {
   for (const Target& target : Targets()) {
-    for (const Types& t : kAll) {
+    for (const Types& t : types) {
       for (const auto& [m, n, k] : shapes) {
         Weight w = PlanWeight(t, "gemm", m, n, k, target);
         Tensor a = Input({m, k}, t.a, "A"), p = Input(w.PackedShape(), t.b, "P");
-        Tensor per_column = Input({n}, kF32, "S");
-        Tensor c = PackedProduct(t, w, a, p, m);
         SCOPED_TRACE(::testing::Message() << target->str() << " " << t.a << " x " << t.b << ", "
                                           << m << "x" << n << "x" << k);
-        auto pack = [&](size_t i, Data* data) {
-          if (i == 1) w.Fill(data);
-        };
-        if (n == 33) Check({a, p, c}, target, Tolerance(t), pack);
-        // Rounding of a sum that differs in its last bits may differ by one step of bfloat16.
-        Check({a, p, per_column, Epilogue(c, per_column)}, target, t.acc == kF32 ? 8e-3 : 0, pack);
+        body({target, t, m, n, k, w, a, p, PackedProduct(t, w, a, p, m)});
       }
     }
   }
+}
+
+TEST(Narrow, PackedProductsWithEpilogueAroundTileBorders) {
+  ForEachProduct(kAll, {{1, 70, 67}, {13, 33, 64}, {30, 15, 1}, {29, 100, 130}, {5, 1, 3}},
+                 [](const Product& x) {
+                   if (x.n == 33) Check({x.a, x.p, x.c}, x.target, Tolerance(x.t), x.pack());
+                   x.CheckEpilogue(x.pack());
+                 });
 }
 
 /// Rows of A that end within a word are read in place, and no further than they go: what follows a
 /// row must not matter, not even NaN times the zeros of B.
 TEST(Narrow, RowsThatEndWithinAWord) {
-  const int64_t shapes[][3] = {{9, 33, 7}, {16, 8, 129}, {33, 40, 130}, {3, 5, 4}, {17, 16, 2}};
-  for (const Target& target : Targets()) {
-    for (const Types& t : {kAll[0], kAll[1], kAll[4]}) {
-      for (const auto& [m, n, k] : shapes) {
-        Weight w = PlanWeight(t, "gemm", m, n, k, target);
-        Tensor a = Input({m, k}, t.a, "A"), p = Input(w.PackedShape(), t.b, "P");
-        Tensor c = PackedProduct(t, w, a, p, m);
-        SCOPED_TRACE(::testing::Message() << target->str() << " " << t.a << " x " << t.b << ", "
-                                          << m << "x" << n << "x" << k);
-        Check({a, p, c}, target, Tolerance(t), [&](size_t i, Data* data) {
-          if (i == 1) w.Fill(data);
-        });
-        auto fast = testing::EmitBy("contraction", te::CreatePrimFunc({a, p, c}), target);
-        ASSERT_TRUE(fast.has_value());
-        auto step = ChooseDotStep(t.a, t.b, t.acc, target);
-        if (step->a == t.a && !step->shifts_a)
-          EXPECT_EQ(testing::Scratch(*fast).count("a_rows") != 0, k < step->group);
-        std::vector<std::unique_ptr<Data>> runs[2];
-        for (auto& args : runs) {
-          for (const Tensor& tensor : {a, p, c}) args.push_back(std::make_unique<Data>(tensor, 1));
-          w.Fill(args[1].get());
-        }
-        const int64_t rows = (m - 1) * k * t.a.bytes();  // all but the last one
-        std::memset(runs[1][0]->bytes + rows, 0xff, static_cast<size_t>(k * t.a.bytes() + 8));
-        for (auto& args : runs) testing::narrow::Run(*fast, target, args);
-        const size_t same = static_cast<size_t>((m - 1) * n * t.acc.bytes());
-        EXPECT_EQ(std::memcmp(runs[0][2]->bytes, runs[1][2]->bytes, same), 0);
+  auto check = [](const Product& x) {
+    const Types& t = x.t;
+    Check({x.a, x.p, x.c}, x.target, Tolerance(t), x.pack());
+    auto fast = testing::EmitBy("contraction", te::CreatePrimFunc({x.a, x.p, x.c}), x.target);
+    ASSERT_TRUE(fast.has_value());
+    auto step = ChooseDotStep(t.a, t.b, t.acc, x.target);
+    if (step->a == t.a && !step->shifts_a)
+      EXPECT_EQ(testing::Scratch(*fast).count("a_rows") != 0, x.k < step->group);
+    std::vector<std::unique_ptr<Data>> runs[2];
+    for (auto& args : runs) {
+      for (const Tensor& tensor : {x.a, x.p, x.c}) {
+        args.push_back(std::make_unique<Data>(tensor, 1));
       }
+      x.w.Fill(args[1].get());
     }
-  }
+    const int64_t rows = (x.m - 1) * x.k * t.a.bytes();  // all but the last one
+    std::memset(runs[1][0]->bytes + rows, 0xff, static_cast<size_t>(x.k * t.a.bytes() + 8));
+    for (auto& args : runs) testing::narrow::Run(*fast, x.target, args);
+    const size_t same = static_cast<size_t>((x.m - 1) * x.n * t.acc.bytes());
+    EXPECT_EQ(std::memcmp(runs[0][2]->bytes, runs[1][2]->bytes, same), 0);
+  };
+  ForEachProduct({kAll[0], kAll[1], kAll[4]},
+                 {{9, 33, 7}, {16, 8, 129}, {33, 40, 130}, {33, 33, 130}, {3, 5, 4}, {17, 16, 2}},
+                 check);
 }
 
 /// A last column or two beside whole panels are multiplied along the sum, where it is long.
 TEST(Narrow, LastColumnsAlongTheSum) {
-  const int64_t shapes[][3] = {{29, 33, 255}, {16, 34, 256}, {131, 129, 577}, {41, 66, 319}};
-  for (const Target& target : Targets()) {
-    for (const Types& t : kAll) {
-      for (const auto& [m, n, k] : shapes) {
-        Weight w = PlanWeight(t, "gemm", m, n, k, target);
-        Tensor a = Input({m, k}, t.a, "A"), p = Input(w.PackedShape(), t.b, "P");
-        Tensor per_column = Input({n}, kF32, "S");
-        Tensor c = PackedProduct(t, w, a, p, m), e = Epilogue(c, per_column);
-        SCOPED_TRACE(::testing::Message() << target->str() << " " << t.a << " x " << t.b << ", "
-                                          << m << "x" << n << "x" << k);
-        auto pack = [&](size_t i, Data* data) {
-          if (i == 1) w.Fill(data, /*extreme=*/n == 66);
-        };
-        Check({a, p, c}, target, Tolerance(t), pack);
-        Check({a, p, per_column, e}, target, t.acc == kF32 ? 8e-3 : 0, pack);
-        if (n != 129 || CpuFeaturesOf(target).vector_bits != 512) continue;
-        auto fast = testing::EmitBy("contraction", te::CreatePrimFunc({a, p, c}), target);
+  ForEachProduct(
+      kAll, {{29, 33, 255}, {16, 34, 256}, {131, 129, 577}, {41, 66, 319}}, [](const Product& x) {
+        const Prepare pack = x.pack(/*extreme=*/x.n == 66);
+        Check({x.a, x.p, x.c}, x.target, Tolerance(x.t), pack);
+        x.CheckEpilogue(pack);
+        if (x.n != 129 || CpuFeaturesOf(x.target).vector_bits != 512) return;
+        auto fast = testing::EmitBy("contraction", te::CreatePrimFunc({x.a, x.p, x.c}), x.target);
         EXPECT_EQ(testing::Scratch(*fast).count("b_columns"), 1);
-      }
-    }
-  }
+      });
 }
 
 TEST(Narrow, UnpackedPlainTransposedAndBatched) {
