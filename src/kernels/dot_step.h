@@ -4,7 +4,7 @@
 /// instruction takes.
 ///
 ///   u8 x s8 -> s32, VNNI    acc[lane] += sum_{j<4} a[j] * b[lane, j]      (vpdpbusd)
-///   bf16 x bf16 -> f32      acc[lane] += sum_{j<2} a[j] * b[lane, j]      (vdpbf16ps)
+///   bf16 x bf16 -> f32      acc[lane] += sum_{j<2} a[j] * b[lane, j]      (vdpbf16ps, where fast)
 ///   everything else         acc[lane] += a * b[lane], operands widened first
 #ifndef TVM_KERNELS_DOT_STEP_H_
 #define TVM_KERNELS_DOT_STEP_H_

@@ -190,7 +190,7 @@ def test_products_in_bfloat16_stream_too(queries, keys):
 def test_scores_in_float32_stream_with_values_in_pairs(queries, keys, narrow):
     """Scores are in bfloat16 where they are many beside the rest."""
     mod, _ = projected_attention(queries, keys)
-    found = kernels(mod, "bf16", {"kind": "llvm", "mcpu": "cooperlake"})
+    found = kernels(mod, "bf16", {"kind": "llvm", "mcpu": "cooperlake", "mattr": ["-avx512fp16"]})
     (code,) = [func.script() for rule, func in found if rule == "attention"]
     (queries_in,) = [line for line in code.splitlines() if "packed_q = " in line]
     (weights_in,) = [line for line in code.splitlines() if "weights = " in line]

@@ -169,7 +169,9 @@ def test_winograd_multiplies_wide_where_that_is_less_work():
         return emit(op.nn.conv2d(y, relax.const(rand(8, 64, 1, 1, seed=2))))
 
     mod, x = build([(1, 64, 56, 56)], make), rand(1, 64, 56, 56)
-    target = tvm.target.Target({"kind": "llvm", "mcpu": "cooperlake", "num-cores": 1})
+    target = tvm.target.Target(
+        {"kind": "llvm", "mcpu": "cooperlake", "mattr": ["-avx512fp16"], "num-cores": 1}
+    )
     found = {}
     for on in (True, False):
         with target, tvm.transform.PassContext(config={"kernels.winograd": on}):
@@ -183,7 +185,7 @@ def test_winograd_multiplies_wide_where_that_is_less_work():
 
 def test_kernels_convert_by_the_instruction_of_the_processor():
     mod = build([(500, 48)], two_layers)
-    target = {"kind": "llvm", "mcpu": "cooperlake"}
+    target = {"kind": "llvm", "mcpu": "cooperlake", "mattr": ["-avx512fp16"]}
     for precision, wanted in (("bf16", True), ("float32", False)):
         executable = tvm.compile(mod, target, precision=precision)
         code = executable.mod.imports[0].inspect_source("s")
